@@ -1,0 +1,184 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Presence says whether an add-on should be there.
+// +kubebuilder:validation:Enum=Present;Absent
+type Presence string
+
+const (
+	// Present means that the add-on should run.
+	Present Presence = "Present"
+	// Absent means that the add-on should be uninstalled, after everything that needs it. It can be taken back until the
+	// uninstall has begun.
+	Absent Presence = "Absent"
+)
+
+// AddonSpec is one add-on as its Installer resolved it. The operator writes it; people edit the Installer.
+type AddonSpec struct {
+	// installer that this add-on belongs to.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Installer string `json:"installer,omitempty"`
+	// version is the exact version to run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Version string `json:"version,omitempty"`
+	// state says whether the add-on should be there: Present or Absent.
+	// +required
+	State Presence `json:"state,omitempty"`
+	// charts fetches every chart from a mirror. Absent means from the repositories that the definition names.
+	// +optional
+	Charts *Charts `json:"charts,omitempty"`
+	// values for the add-on's only release, as in the Installer.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Values *apiextensionsv1.JSON `json:"values,omitempty"`
+	// valuesFrom for the add-on's only release, as in the Installer.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+	// releases holds values for single releases, as in the Installer.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Releases []ReleaseOverride `json:"releases,omitempty"`
+}
+
+// AddonState is where an add-on stands, in one word.
+// +kubebuilder:validation:Enum=Pending;Blocked;Installing;Upgrading;Ready;Degraded;Failed;Suspended;Removing
+type AddonState string
+
+// The states of an add-on.
+const (
+	// StatePending means that nothing has been done yet.
+	StatePending AddonState = "Pending"
+	// StateBlocked means that something else must happen first; status.blockedBy says what.
+	StateBlocked AddonState = "Blocked"
+	// StateInstalling means that the first install is under way.
+	StateInstalling AddonState = "Installing"
+	// StateUpgrading means that a new version or new values are being rolled out.
+	StateUpgrading AddonState = "Upgrading"
+	// StateReady means that every release runs at the wanted version and values.
+	StateReady AddonState = "Ready"
+	// StateDegraded means that the wanted version runs, but the last attempt to change or check it failed.
+	StateDegraded AddonState = "Degraded"
+	// StateFailed means that the wanted version does not run because of an error; it is retried once the cause may be gone.
+	StateFailed AddonState = "Failed"
+	// StateSuspended means that a person suspended a release; the operator leaves the add-on alone until they resume it.
+	StateSuspended AddonState = "Suspended"
+	// StateRemoving means that the add-on is being uninstalled.
+	StateRemoving AddonState = "Removing"
+)
+
+// AddonStatus reports what runs of an add-on, read from Flux's HelmReleases.
+type AddonStatus struct {
+	// conditions: Ready (every release runs at the wanted version), Reconciling (work is under way) and Stalled (a person must act).
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// lastHandledReconcileAt is the last value of the annotation reconcile.fluxcd.io/requestedAt that was acted on.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+	// state in one word.
+	// +optional
+	State AddonState `json:"state,omitempty"`
+	// version that runs, read from the history of the HelmReleases; absent when none does, or when the releases disagree.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// path lists the versions still to pass through, the last being the wanted one; absent when it runs already.
+	// +optional
+	// +listType=atomic
+	Path []string `json:"path,omitempty"`
+	// releases of this add-on, in install order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Releases []ReleaseStatus `json:"releases,omitempty"`
+	// blockedBy is the chain of what holds this add-on back, from the nearest link to the root cause.
+	// +optional
+	// +listType=atomic
+	BlockedBy []Blocker `json:"blockedBy,omitempty"`
+}
+
+// ReleaseStatus is what runs of one release.
+type ReleaseStatus struct {
+	// name of the release and of its HelmRelease in kurl-addons.
+	// +required
+	Name string `json:"name,omitempty"`
+	// namespace that the chart is installed into.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// chartVersion that is deployed; absent when none is.
+	// +optional
+	ChartVersion string `json:"chartVersion,omitempty"`
+	// revision is Helm's revision number of the deployed release; 0 when none is.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// ready says whether the release runs at the wanted chart version and values.
+	// +optional
+	Ready bool `json:"ready,omitempty"`
+	// message is Flux's own word on the release.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Blocker is one link of the chain of what holds an add-on back.
+type Blocker struct {
+	// kind of what blocks: Addon, HelmRelease, AddonDefinition or Installer.
+	// +required
+	Kind string `json:"kind,omitempty"`
+	// name of the object.
+	// +required
+	Name string `json:"name,omitempty"`
+	// message says how it blocks.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// since is when it began to block.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// Addon is one add-on of an Installer. It is written by the operator for people to read: edit the Installer instead.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=addon,categories=kurl
+// +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Desired",type=string,JSONPath=`.spec.version`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Installer",type=string,JSONPath=`.spec.installer`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Addon struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the add-on as its Installer resolved it.
+	// +optional
+	Spec AddonSpec `json:"spec,omitempty"`
+	// status reports what runs.
+	// +optional
+	Status AddonStatus `json:"status,omitempty"`
+}
+
+// AddonList is a list of Addons.
+// +kubebuilder:object:root=true
+type AddonList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Addon `json:"items"`
+}

@@ -1,0 +1,191 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// InstallerSpec states which add-ons a cluster should run.
+type InstallerSpec struct {
+	// channel limits open versions (absent, `latest`, `1.2.x`, ranges) to those that the catalogue lists in this channel. Exact
+	// versions are not limited. Absent means any version.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
+	Channel string `json:"channel,omitempty"`
+	// suspend stops the operator from changing anything for this Installer; what runs keeps running. Absent means false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+	// charts fetches every chart from a mirror. Absent means from the repositories that the definitions name.
+	// +optional
+	Charts *Charts `json:"charts,omitempty"`
+	// addons are the wanted add-ons. An add-on that leaves the list is uninstalled, after everything that needs it.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1000
+	Addons []InstallerAddon `json:"addons,omitempty"`
+}
+
+// InstallerAddon is one wanted add-on.
+type InstallerAddon struct {
+	// name of an add-on in the catalogue, that is, of an AddonDefinition: built in or in the cluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+	// version to run: an exact version, `latest`, `1.27.x`, or a range such as `>=1.2 <2`. Absent means the newest version
+	// of the channel that allows this cluster's Kubernetes. The exact version that it came to is in status.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Version string `json:"version,omitempty"`
+	// values are Helm values for the add-on's release, merged over the definition's and over those of valuesFrom: maps
+	// merge, lists and scalars replace, null deletes a default. An add-on with several releases takes them in `releases`.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Values *apiextensionsv1.JSON `json:"values,omitempty"`
+	// valuesFrom are merged in order over the definition's values, and below `values`.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+	// releases sets values for single releases of an add-on that has several.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Releases []ReleaseOverride `json:"releases,omitempty"`
+}
+
+// InstallerStatus reports what the operator makes of an Installer.
+type InstallerStatus struct {
+	// conditions: Ready (every add-on runs at its version), Reconciling (work is under way), Stalled (a person must act)
+	// and Resolved (the spec makes sense against the catalogue).
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// lastHandledReconcileAt is the last value of the annotation reconcile.fluxcd.io/requestedAt that was acted on.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+	// plan lists what remains to be changed; no changes means that the Addons say what the spec asks for.
+	// +optional
+	Plan *Plan `json:"plan,omitempty"`
+	// addons sums up every add-on of this Installer, in install order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Addons []AddonSummary `json:"addons,omitempty"`
+}
+
+// Plan is what the operator is about to change, in order.
+type Plan struct {
+	// digest identifies the plan: it changes if and only if a change in it does.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// changes in the order in which they are made.
+	// +optional
+	// +listType=map
+	// +listMapKey=addon
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Action is what a change does to an add-on.
+// +kubebuilder:validation:Enum=Install;Upgrade;Reconfigure;Remove
+type Action string
+
+// The actions of a plan.
+const (
+	// ActionInstall installs an add-on that does not run.
+	ActionInstall Action = "Install"
+	// ActionUpgrade moves an add-on to a newer version, hop by hop.
+	ActionUpgrade Action = "Upgrade"
+	// ActionReconfigure changes values or chart sources at the same version.
+	ActionReconfigure Action = "Reconfigure"
+	// ActionRemove uninstalls an add-on.
+	ActionRemove Action = "Remove"
+)
+
+// Change is one change of a plan.
+type Change struct {
+	// addon that is changed.
+	// +required
+	Addon string `json:"addon,omitempty"`
+	// action taken.
+	// +required
+	Action Action `json:"action,omitempty"`
+	// from is the version before; absent for an install.
+	// +optional
+	From string `json:"from,omitempty"`
+	// to is the version after; absent for a removal.
+	// +optional
+	To string `json:"to,omitempty"`
+	// path lists every version that an upgrade passes through, the last being `to`.
+	// +optional
+	// +listType=atomic
+	Path []string `json:"path,omitempty"`
+	// reason says why, in one sentence.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// AddonSummary is one line of an Installer's status.
+type AddonSummary struct {
+	// name of the add-on.
+	// +required
+	Name string `json:"name,omitempty"`
+	// state of the add-on.
+	// +optional
+	State AddonState `json:"state,omitempty"`
+	// version that runs; absent when none does.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// desiredVersion is the exact version that the spec came to; absent when it could not be resolved or is to be removed.
+	// +optional
+	DesiredVersion string `json:"desiredVersion,omitempty"`
+	// path lists the versions still to pass through.
+	// +optional
+	// +listType=atomic
+	Path []string `json:"path,omitempty"`
+	// message says what the state rests on, and what to do about it.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// since is when the state was entered.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// Installer is the list of add-ons that a cluster should run, as its user writes it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=inst,categories=kurl
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it becomes a label"
+type Installer struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec states which add-ons should run.
+	// +optional
+	Spec InstallerSpec `json:"spec,omitempty"`
+	// status reports what the operator makes of it.
+	// +optional
+	Status InstallerStatus `json:"status,omitempty"`
+}
+
+// InstallerList is a list of Installers.
+// +kubebuilder:object:root=true
+type InstallerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Installer `json:"items"`
+}
