@@ -1,0 +1,82 @@
+package addons
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// Catalog holds the definitions of all known add-ons by name. It is read-only once made.
+type Catalog struct {
+	definitions map[string]*v1alpha1.AddonDefinition
+	broken      map[string]error
+}
+
+// NewCatalog makes a catalogue of the built-in definitions and those in the cluster; one in the cluster replaces the
+// built-in one of the same name. A definition that does not pass ValidateDefinition stays known by name, and its users are
+// told what is wrong with it.
+func NewCatalog(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
+	c := Catalog{definitions: map[string]*v1alpha1.AddonDefinition{}, broken: map[string]error{}}
+	for _, layer := range [][]v1alpha1.AddonDefinition{builtin, cluster} {
+		for i := range layer {
+			name := layer[i].Name
+			c.definitions[name] = &layer[i]
+			delete(c.broken, name)
+			if errs := ValidateDefinition(&layer[i]); len(errs) > 0 {
+				c.broken[name] = fmt.Errorf("the AddonDefinition %q is broken: %w; correct the definition", name, errs.ToAggregate())
+			}
+		}
+	}
+	return c
+}
+
+// Get returns the definition of an add-on. The error says whether there is none, with the nearest names, or what is wrong
+// with the one there is.
+func (c Catalog) Get(name string) (*v1alpha1.AddonDefinition, error) {
+	if err := c.broken[name]; err != nil {
+		return nil, err
+	}
+	if def := c.definitions[name]; def != nil {
+		return def, nil
+	}
+	return nil, fmt.Errorf("add-on %q is not in the catalogue; %s", name, c.hint(name))
+}
+
+// Names of all add-ons in the catalogue, sorted.
+func (c Catalog) Names() []string { return slices.Sorted(maps.Keys(c.definitions)) }
+
+// hint names the add-ons that a misspelt name may have meant, or else what there is.
+func (c Catalog) hint(name string) string {
+	if near := nearest(name, c.Names()); len(near) > 0 {
+		return fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
+	}
+	if len(c.definitions) == 0 {
+		return "the catalogue is empty: add an AddonDefinition"
+	}
+	return fmt.Sprintf("it has %s; add an AddonDefinition for anything else", abridged(c.Names()))
+}
+
+// nearest returns up to three candidates that differ from a word by a few letters, the nearest first.
+func nearest(word string, candidates []string) []string {
+	distance := func(candidate string) int { return levenshtein.ComputeDistance(word, candidate) }
+	near := slices.DeleteFunc(slices.Clone(candidates), func(candidate string) bool {
+		return distance(candidate) > max(2, len(word)/3) && !strings.Contains(candidate, word)
+	})
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
+	return near[:min(3, len(near))]
+}
+
+// abridged lists a few names and says how many more there are.
+func abridged(names []string) string {
+	const shown = 8
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}

@@ -1,0 +1,132 @@
+package addons
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// Version is a version of an add-on. Upstreams do not all use semver: MinIO has dates, and kURL appends chart versions
+// (0.92.1-87.15.1). A Version is therefore any string with a total, deterministic order.
+type Version struct {
+	raw      string
+	semantic *semver.Version // nil when the string has no semver core
+}
+
+// packagingSuffix matches what follows the dash in versions such as 2.8.1-20230417 and 2025-10-15: numbers only. It marks a
+// later packaging of the same version, where semver would read a pre-release.
+var packagingSuffix = regexp.MustCompile(`^[0-9]+([.-][0-9]+)*$`)
+
+// ParseVersion never fails: a string without a semver core is ordered by its numbers and letters.
+func ParseVersion(raw string) Version {
+	semantic, err := semver.NewVersion(raw)
+	if err != nil {
+		return Version{raw: raw}
+	}
+	return Version{raw: raw, semantic: semantic}
+}
+
+// String is the version as it was written.
+func (v Version) String() string { return v.raw }
+
+// Prerelease says whether the version is an alpha, beta, release candidate or the like.
+func (v Version) Prerelease() bool {
+	return v.semantic != nil && v.semantic.Prerelease() != "" && !packagingSuffix.MatchString(v.semantic.Prerelease())
+}
+
+// Compare orders versions: -1 when v is older than w, 1 when it is newer, 0 only when they are the same string. Versions
+// without a semver core come before all others.
+func (v Version) Compare(w Version) int {
+	if v.semantic == nil || w.semantic == nil {
+		return cmp.Or(cmp.Compare(rank(v), rank(w)), compareNatural(v.raw, w.raw))
+	}
+	return cmp.Or(
+		cmp.Compare(v.semantic.Major(), w.semantic.Major()),
+		cmp.Compare(v.semantic.Minor(), w.semantic.Minor()),
+		cmp.Compare(v.semantic.Patch(), w.semantic.Patch()),
+		cmp.Compare(suffixRank(v), suffixRank(w)),
+		comparePrerelease(v, w),
+		compareNatural(v.raw, w.raw),
+	)
+}
+
+func rank(v Version) int {
+	if v.semantic == nil {
+		return 0
+	}
+	return 1
+}
+
+func suffixRank(v Version) int {
+	switch {
+	case v.Prerelease():
+		return 0
+	case v.semantic.Prerelease() == "":
+		return 1
+	default:
+		return 2
+	}
+}
+
+// comparePrerelease follows semver for real pre-releases (rc.2 before rc.10) and reads packaging suffixes as numbers.
+func comparePrerelease(v, w Version) int {
+	if v.Prerelease() {
+		return v.semantic.Compare(w.semantic)
+	}
+	return compareNatural(v.semantic.Prerelease(), w.semantic.Prerelease())
+}
+
+var chunk = regexp.MustCompile(`[0-9]+|[^0-9]+`)
+
+// compareNatural compares runs of digits as numbers and everything else as text.
+func compareNatural(a, b string) int {
+	as, bs := chunk.FindAllString(a, -1), chunk.FindAllString(b, -1)
+	for i := range min(len(as), len(bs)) {
+		if c := compareChunk(as[i], bs[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Or(cmp.Compare(len(as), len(bs)), cmp.Compare(a, b))
+}
+
+func compareChunk(a, b string) int {
+	if !isDigit(a[0]) || !isDigit(b[0]) {
+		return cmp.Compare(a, b)
+	}
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// Range is a set of versions, written as Helm and npm write it: `>=1.2 <2`, `^1.2`, `1.27.x`, `1.2 || 1.4`.
+type Range struct {
+	raw         string
+	constraints *semver.Constraints
+	prereleases bool
+}
+
+// ParseRange returns an error that lists the accepted forms when the string is not a range.
+func ParseRange(raw string) (Range, error) {
+	constraints, err := semver.NewConstraint(raw)
+	if err != nil {
+		return Range{}, fmt.Errorf("%q is not a version range: write for example 1.27.x, ^1.2, \">=1.2 <2\" or \"1.2.x || 1.4.x\"", raw)
+	}
+	constraints.IncludePrerelease = true
+	return Range{raw: raw, constraints: constraints, prereleases: strings.Contains(raw, "-")}, nil
+}
+
+// Contains says whether a version is in the range. A pre-release is only where the range itself names one; a version
+// without a semver core never is.
+func (r Range) Contains(v Version) bool {
+	if v.semantic == nil || v.Prerelease() && !r.prereleases {
+		return false
+	}
+	return r.constraints.Check(v.semantic)
+}
+
+// String is the range as it was written.
+func (r Range) String() string { return r.raw }
