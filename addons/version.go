@@ -130,3 +130,15 @@ func (r Range) Contains(v Version) bool {
 
 // String is the range as it was written.
 func (r Range) String() string { return r.raw }
+
+// SameChartVersion compares a chart version as Flux reports it with the one that was asked for. A leading v does not count, nor
+// does build metadata that was not asked for: OCI sources add some, and write its plus as an underscore.
+func SameChartVersion(reported, asked string) bool {
+	reported, asked = plainChartVersion(reported), plainChartVersion(asked)
+	core, _, _ := strings.Cut(reported, "+")
+	return reported != "" && (reported == asked || core == asked)
+}
+
+func plainChartVersion(version string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(version, "v"), "_", "+")
+}

@@ -1,0 +1,206 @@
+package addons
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// Observation is everything that a decision on an add-on rests on.
+type Observation struct {
+	Addon *v1alpha1.Addon
+	// Definition of the add-on; nil when there is none that can be used, and then Problem says why.
+	Definition *v1alpha1.AddonDefinition
+	Problem    string
+	// Releases are the add-on's HelmReleases by name, whether or not the definition still lists them.
+	Releases map[string]Observed
+	// Dependencies are the add-ons that come first, sorted by name.
+	Dependencies []Dependency
+	// Dependents are other add-ons with a release that depends on one of this add-on's, sorted.
+	Dependents []string
+	// Kubernetes is the cluster's version; empty means unknown.
+	Kubernetes string
+}
+
+// Dependency is an add-on that comes first.
+type Dependency struct {
+	Name string
+	// Definition is nil when the add-on is required, but not there.
+	Definition *v1alpha1.AddonDefinition
+	// Desired is the version that it is to run.
+	Desired string
+	// Releases are its HelmReleases by name.
+	Releases map[string]Observed
+	// State, Message and BlockedBy are what it reports of itself; they are passed on to people and decide nothing.
+	State     v1alpha1.AddonState
+	Message   string
+	BlockedBy []v1alpha1.Blocker
+}
+
+func (d *Dependency) settled() bool {
+	return d.Definition != nil && Settled(d.Definition, d.Desired, d.Releases)
+}
+
+// Decision is what to do for an add-on now. At most one of Write and Delete is set.
+type Decision struct {
+	// Version that Write brings about: the wanted one, or the next hop towards it.
+	Version string
+	// Running is the version that runs before anything is done; empty when none does.
+	Running string
+	// Path lists the versions still to pass through; empty when the wanted one runs.
+	Path []string
+	// Write holds the releases as they should be, in order.
+	Write []Release
+	// Poke maps releases to the token with which Flux is asked to look again, since what they wait for has settled.
+	Poke map[string]string
+	// Delete names HelmReleases to delete now.
+	Delete []string
+	// Gone says that nothing of the add-on is left.
+	Gone bool
+	// Hold says why nothing more is done; nil when nothing holds.
+	Hold *Hold
+}
+
+// Hold is a reason to wait, in one stable sentence, and what is waited for.
+type Hold struct {
+	State   v1alpha1.AddonState
+	Message string
+	By      v1alpha1.Blocker
+	// Chain continues By down to the root cause.
+	Chain []v1alpha1.Blocker
+}
+
+// Decide is a pure function of what was observed: killed and started anew, the operator decides the same.
+func Decide(o Observation) Decision {
+	if o.Addon.Spec.State == v1alpha1.Absent {
+		return decideRemoval(o)
+	}
+	if o.Definition == nil {
+		return Decision{Hold: &Hold{
+			State:   v1alpha1.StateBlocked,
+			Message: o.Problem,
+			By:      v1alpha1.Blocker{Kind: "AddonDefinition", Name: o.Addon.Name, Message: o.Problem},
+		}}
+	}
+	d := Decision{Running: RunningVersion(o.Definition, o.Releases)}
+	if d.Hold = holdSuspended(o.Releases); d.Hold != nil {
+		d.Path, _ = Path(o.Definition, d.Running, o.Addon.Spec.Version, o.Kubernetes)
+		return d
+	}
+	decideVersion(o, &d)
+	if d.Hold == nil {
+		d.Write = Releases(o.Definition, &o.Addon.Spec, d.Version, lastReleases(o.Dependencies))
+		d.Poke = pokes(o)
+	}
+	return d
+}
+
+// decideVersion finds the version to write, or why none is written.
+func decideVersion(o Observation, d *Decision) {
+	wanted := o.Addon.Spec.Version
+	switch {
+	case findVersion(o.Definition, wanted) == nil:
+		d.Hold = holdDefinition(o, fmt.Sprintf("version %s of %q is not in the catalogue any more: add it to the AddonDefinition, or choose another version", wanted, o.Addon.Name))
+	case !anyDeployed(o.Releases):
+		d.Version, d.Path = wanted, []string{wanted}
+		d.Hold = holdInstall(o)
+	case d.Running == "":
+		d.Version = askedVersion(o.Definition, o.Releases)
+		d.Path = []string{wanted}
+		if d.Version == "" {
+			d.Hold = holdDefinition(o, fmt.Sprintf("it runs %s, which no version of %q in the catalogue lists: add that version to the AddonDefinition", deployedCharts(o.Releases), o.Addon.Name))
+		}
+	default:
+		decideHop(o, d)
+	}
+}
+
+func decideHop(o Observation, d *Decision) {
+	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, o.Kubernetes)
+	d.Path, d.Version = path, o.Addon.Spec.Version
+	switch {
+	case err != nil:
+		d.Hold = holdDefinition(o, err.Error())
+	case len(path) > 0:
+		d.Version = path[0]
+		d.Hold = holdHop(o, d.Running, path[0])
+	}
+}
+
+// askedVersion is the version that every HelmRelease asks for: the one that an unfinished install or hop leads to.
+func askedVersion(def *v1alpha1.AddonDefinition, observed map[string]Observed) string {
+	asked := map[string]Observed{}
+	for name, release := range observed {
+		release.ChartVersion = release.AskedVersion
+		asked[name] = release
+	}
+	return RunningVersion(def, asked)
+}
+
+func anyDeployed(observed map[string]Observed) bool {
+	for _, release := range observed {
+		if release.ChartVersion != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func deployedCharts(observed map[string]Observed) string {
+	var charts []string
+	for _, name := range sortedKeys(observed) {
+		if observed[name].ChartVersion != "" {
+			charts = append(charts, name+" "+observed[name].ChartVersion)
+		}
+	}
+	return strings.Join(charts, ", ")
+}
+
+func lastReleases(dependencies []Dependency) []string {
+	var names []string
+	for i := range dependencies {
+		if def := dependencies[i].Definition; def != nil {
+			if last := LastRelease(def, dependencies[i].Desired); last != "" {
+				names = append(names, last)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// pokes finds releases that Flux keeps waiting although all that they depend on has settled: left alone, Flux would look
+// again only after its dependency interval. The token makes sure that each new state is told once.
+func pokes(o Observation) map[string]string {
+	around := map[string]Observed{}
+	for name, release := range o.Releases {
+		around[name] = release
+	}
+	for _, dependency := range o.Dependencies {
+		for name, release := range dependency.Releases {
+			around[name] = release
+		}
+	}
+	tokens := map[string]string{}
+	for name, release := range o.Releases {
+		token, ready := dependenciesToken(release, around)
+		if release.Phase == PhaseWaiting && ready && token != release.Requested {
+			tokens[name] = token
+		}
+	}
+	return tokens
+}
+
+func dependenciesToken(release Observed, around map[string]Observed) (string, bool) {
+	tokens := []string{release.Token}
+	for _, name := range release.DependsOn {
+		dependency, ok := around[name]
+		if !ok || dependency.Phase != PhaseSettled {
+			return "", false
+		}
+		tokens = append(tokens, name+"/"+dependency.Token)
+	}
+	return strings.Join(tokens, ","), true
+}

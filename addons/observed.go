@@ -1,0 +1,85 @@
+package addons
+
+import (
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// Phase is where a release stands, by everything that Flux says of it.
+type Phase string
+
+// The phases of a release.
+const (
+	// PhaseSettled means that exactly what its HelmRelease asks for is deployed and passes its tests.
+	PhaseSettled Phase = "Settled"
+	// PhaseProgressing means that Flux is working on it, or has yet to notice the last change.
+	PhaseProgressing Phase = "Progressing"
+	// PhaseWaiting means that Flux waits for a release that this one depends on.
+	PhaseWaiting Phase = "Waiting"
+	// PhaseFailing means that the last attempt failed; Flux may try again.
+	PhaseFailing Phase = "Failing"
+	// PhaseDegraded means that what is asked for is deployed, but Flux fails to check it, for example because its source is away.
+	PhaseDegraded Phase = "Degraded"
+	// PhaseDeleting means that its HelmRelease is being deleted.
+	PhaseDeleting Phase = "Deleting"
+)
+
+// Observed is what Flux says of a release that has a HelmRelease.
+type Observed struct {
+	Name      string
+	Namespace string
+	Phase     Phase
+	// Stalled says that Flux has given up until something changes.
+	Stalled bool
+	// SuspendedBy names the field manager that suspended the HelmRelease; empty when it is not suspended.
+	SuspendedBy string
+	// AskedVersion is the chart version in the HelmRelease's spec.
+	AskedVersion string
+	// ChartVersion and Revision are those of the newest deployed Helm release; empty and 0 when none is.
+	ChartVersion string
+	Revision     int64
+	// Token changes with every new state that a dependent may have to be told of.
+	Token string
+	// Requested is the last token with which Flux was asked to reconcile.
+	Requested string
+	// DependsOn names the releases that the HelmRelease waits for.
+	DependsOn []string
+	// Message is the cause in Flux's own words.
+	Message string
+}
+
+// RunningVersion returns the version of an add-on that its deployed releases belong to: the newest listed one whose chart versions are
+// exactly those deployed. It is empty when nothing is deployed, or when the releases are not all at the same version, as halfway
+// through a hop.
+func RunningVersion(def *v1alpha1.AddonDefinition, observed map[string]Observed) string {
+	for i := len(def.Spec.Versions) - 1; i >= 0; i-- {
+		if runsAt(&def.Spec.Versions[i], observed) {
+			return def.Spec.Versions[i].Version
+		}
+	}
+	return ""
+}
+
+func runsAt(version *v1alpha1.VersionDefinition, observed map[string]Observed) bool {
+	for name, at := range version.Releases {
+		release, ok := observed[name]
+		if !ok || !SameChartVersion(release.ChartVersion, at.ChartVersion) {
+			return false
+		}
+	}
+	return true
+}
+
+// Settled says whether an add-on runs, settled, at a version.
+func Settled(def *v1alpha1.AddonDefinition, version string, observed map[string]Observed) bool {
+	listed := findVersion(def, version)
+	if listed == nil {
+		return false
+	}
+	for name, at := range listed.Releases {
+		release, ok := observed[name]
+		if !ok || release.Phase != PhaseSettled || !SameChartVersion(release.AskedVersion, at.ChartVersion) {
+			return false
+		}
+	}
+	return true
+}

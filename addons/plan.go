@@ -1,0 +1,168 @@
+package addons
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// Plan is what has to change for an Installer, and why.
+type Plan struct {
+	// Changes that can be made, in order: installs and changes first, each after what it depends on; then removals, each
+	// before what it depends on.
+	Changes []PlannedChange
+	// Held names the add-ons that wait for another one's problem to be solved, with the reason.
+	Held map[string]string
+	// Digest identifies the changes together with everything that is written for them.
+	Digest string
+}
+
+// PlannedChange is a change and the Addon spec that brings it about.
+type PlannedChange struct {
+	v1alpha1.Change
+
+	Spec v1alpha1.AddonSpec
+}
+
+// MakePlan compares a resolution with the Addons that there are. Running gives the version that each add-on runs at, as
+// observed; an add-on that is missing in it runs none. An entry with a problem changes nothing: its Addon, if any, stays as it is.
+func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution, running map[string]string) Plan {
+	plan := Plan{Held: map[string]string{}}
+	existing := map[string]*v1alpha1.Addon{}
+	for _, addon := range world.Addons {
+		existing[addon.Name] = addon
+	}
+	resolved := map[string]bool{}
+	for i := range resolution.Addons {
+		addon := &resolution.Addons[i]
+		if missing := firstMissing(addon.After, resolved, existing); missing != "" && existing[addon.Name] == nil {
+			plan.Held[addon.Name] = fmt.Sprintf("waits for add-on %q, which has a problem of its own", missing)
+			continue
+		}
+		resolved[addon.Name] = true
+		if change, needed := planAddon(world, addon, existing[addon.Name], running[addon.Name]); needed {
+			plan.Changes = append(plan.Changes, change)
+		}
+	}
+	plan.Changes = append(plan.Changes, removals(world, installer, running)...)
+	plan.Digest = digest(plan.Changes)
+	return plan
+}
+
+func firstMissing(names []string, resolved map[string]bool, existing map[string]*v1alpha1.Addon) string {
+	for _, name := range names {
+		if !resolved[name] && existing[name] == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running string) (PlannedChange, bool) {
+	change := PlannedChange{Change: v1alpha1.Change{Addon: addon.Name, From: running, To: addon.Spec.Version}, Spec: addon.Spec}
+	switch {
+	case existing == nil:
+		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted and not there"
+	case SpecEqual(existing.Spec, addon.Spec):
+		return change, false
+	case existing.Spec.State == v1alpha1.Absent:
+		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted again"
+	case running != "" && running != addon.Spec.Version:
+		change.Action, change.Reason = v1alpha1.ActionUpgrade, "another version is wanted"
+		change.Path = pathOrTarget(world, addon, running)
+	default:
+		change.Action, change.Reason = v1alpha1.ActionReconfigure, "its values, charts or owner change"
+	}
+	return change, true
+}
+
+// pathOrTarget leaves an impossible path for the Addon's own status to explain.
+func pathOrTarget(world World, addon *Resolved, running string) []string {
+	def, err := world.Catalog.Get(addon.Name)
+	if err != nil {
+		return nil
+	}
+	path, err := Path(def, running, addon.Spec.Version, world.Kubernetes)
+	if err != nil {
+		return nil
+	}
+	return path
+}
+
+// removals marks as Absent the Installer's Addons that no Installer lists any more. The order is for people to read: each
+// Addon waits for its own dependents.
+func removals(world World, installer *v1alpha1.Installer, running map[string]string) []PlannedChange {
+	owners := Owners(world.Installers, world.Addons)
+	var changes []PlannedChange
+	for _, addon := range world.Addons {
+		if addon.Spec.Installer != installer.Name || owners[addon.Name] != "" || addon.Spec.State == v1alpha1.Absent {
+			continue
+		}
+		spec := *addon.Spec.DeepCopy()
+		spec.State = v1alpha1.Absent
+		reason := "it left spec.addons"
+		if installer.DeletionTimestamp != nil {
+			reason = fmt.Sprintf("Installer %q is being deleted", installer.Name)
+		}
+		changes = append(changes, PlannedChange{
+			Change: v1alpha1.Change{Addon: addon.Name, Action: v1alpha1.ActionRemove, From: running[addon.Name], Reason: reason},
+			Spec:   spec,
+		})
+	}
+	position := removalPositions(world, changes)
+	slices.SortFunc(changes, func(a, b PlannedChange) int {
+		return cmp.Or(cmp.Compare(position[b.Addon], position[a.Addon]), strings.Compare(a.Addon, b.Addon))
+	})
+	return changes
+}
+
+func removalPositions(world World, changes []PlannedChange) map[string]int {
+	leaving := map[string]*v1alpha1.AddonDefinition{}
+	for _, change := range changes {
+		if def, err := world.Catalog.Get(change.Addon); err == nil {
+			leaving[change.Addon] = def
+		}
+	}
+	dependencies := map[string][]string{}
+	for name, def := range leaving {
+		dependencies[name] = Dependencies(def, leaving)
+	}
+	ordered, _ := order(dependencies)
+	position := map[string]int{}
+	for i, name := range ordered {
+		position[name] = i
+	}
+	return position
+}
+
+// SpecEqual compares Addon specs by meaning: the text of values may differ where their content does not.
+func SpecEqual(a, b v1alpha1.AddonSpec) bool {
+	return apiequality.Semantic.DeepEqual(a, b) || apiequality.Semantic.DeepEqual(canonical(a), canonical(b))
+}
+
+func canonical(spec v1alpha1.AddonSpec) any {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return spec
+	}
+	var parsed any
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		return spec
+	}
+	return parsed
+}
+
+func digest(changes []PlannedChange) string {
+	// Marshalling cannot fail: the changes hold strings, and raw JSON that was parsed before. Map keys come out sorted.
+	text, _ := json.Marshal(changes)
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

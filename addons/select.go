@@ -1,0 +1,107 @@
+package addons
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// Latest is the word for the newest version; an absent version means the same.
+const Latest = "latest"
+
+// SelectVersion returns the exact version that a request (see InstallerAddon.Version) comes to: the newest one that is in
+// the range, in the channel, and runs on this Kubernetes. An exact version need not be in the channel. An empty channel is no limit;
+// an empty Kubernetes version is unknown and passes every check. The error says what is listed instead.
+func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes string) (string, error) {
+	if version := findVersion(def, request); version != nil {
+		return version.Version, checkKubernetes(version, kubernetes)
+	}
+	within, err := parseRequest(def, request)
+	if err != nil {
+		return "", err
+	}
+	open := slices.DeleteFunc(slices.Clone(def.Spec.Versions), func(v v1alpha1.VersionDefinition) bool {
+		return within == nil && ParseVersion(v.Version).Prerelease() || within != nil && !within.Contains(ParseVersion(v.Version))
+	})
+	if len(open) == 0 {
+		return "", fmt.Errorf("no version of %q matches %q; the catalogue has %s", def.Name, request, nearestVersions(def, request))
+	}
+	listed := slices.DeleteFunc(slices.Clone(open), func(v v1alpha1.VersionDefinition) bool {
+		return channel != "" && !slices.Contains(v.Channels, channel)
+	})
+	if len(listed) == 0 {
+		return "", fmt.Errorf("no version of %q that matches %q is in channel %q; change spec.channel, or name one of %s exactly",
+			def.Name, request, channel, strings.Join(versionNames(open), ", "))
+	}
+	for _, version := range slices.Backward(listed) {
+		if checkKubernetes(&version, kubernetes) == nil {
+			return version.Version, nil
+		}
+	}
+	return "", fmt.Errorf("every version of %q that matches %q: %w", def.Name, request, checkKubernetes(&listed[len(listed)-1], kubernetes))
+}
+
+// parseRequest returns nil for a request of any version.
+func parseRequest(def *v1alpha1.AddonDefinition, request string) (*Range, error) {
+	if request == "" || request == Latest {
+		return nil, nil //nolint:nilnil // no range is a valid answer: any version will do
+	}
+	_, exactErr := semver.StrictNewVersion(strings.TrimPrefix(request, "v"))
+	within, rangeErr := ParseRange(request)
+	if exactErr == nil || rangeErr != nil && !strings.ContainsAny(request, "<>=~^*| ") {
+		return nil, fmt.Errorf("version %q of %q is not in the catalogue; the nearest are %s", request, def.Name, nearestVersions(def, request))
+	}
+	if rangeErr != nil {
+		return nil, rangeErr
+	}
+	return &within, nil
+}
+
+func findVersion(def *v1alpha1.AddonDefinition, exact string) *v1alpha1.VersionDefinition {
+	for i := range def.Spec.Versions {
+		if listed := def.Spec.Versions[i].Version; listed == exact || strings.TrimPrefix(listed, "v") == strings.TrimPrefix(exact, "v") {
+			return &def.Spec.Versions[i]
+		}
+	}
+	return nil
+}
+
+// checkKubernetes ignores suffixes of the cluster's version, such as -gke.100: they are builds, not pre-releases.
+func checkKubernetes(version *v1alpha1.VersionDefinition, kubernetes string) error {
+	cluster := ParseVersion(kubernetes)
+	if version.Kubernetes == "" || cluster.semantic == nil {
+		return nil
+	}
+	within, err := ParseRange(version.Kubernetes)
+	if err != nil {
+		return err
+	}
+	core := fmt.Sprintf("%d.%d.%d", cluster.semantic.Major(), cluster.semantic.Minor(), cluster.semantic.Patch())
+	if !within.Contains(ParseVersion(core)) {
+		return fmt.Errorf("version %s needs Kubernetes %s, and this cluster runs %s", version.Version, version.Kubernetes, core)
+	}
+	return nil
+}
+
+// nearestVersions lists the versions around a request, or the newest ones where it has no place in the order.
+func nearestVersions(def *v1alpha1.AddonDefinition, request string) string {
+	const shown = 4
+	names := versionNames(def.Spec.Versions)
+	after, _ := slices.BinarySearchFunc(names, ParseVersion(strings.Trim(request, "<>=~^*| ")), func(name string, v Version) int {
+		return ParseVersion(name).Compare(v)
+	})
+	from := max(0, min(after-shown/2, len(names)-shown))
+	return strings.Join(names[from:min(len(names), from+shown)], ", ")
+}
+
+func versionNames(versions []v1alpha1.VersionDefinition) []string {
+	names := make([]string, 0, len(versions))
+	for i := range versions {
+		names = append(names, versions[i].Version)
+	}
+	return names
+}

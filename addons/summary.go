@@ -1,0 +1,127 @@
+package addons
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// Summary is what people are told of an add-on. It has no times: whoever stores it knows since when it holds.
+type Summary struct {
+	State     v1alpha1.AddonState
+	Message   string
+	Version   string
+	Path      []string
+	Releases  []v1alpha1.ReleaseStatus
+	BlockedBy []v1alpha1.Blocker
+	// Stalled says that nothing will move until a person acts.
+	Stalled bool
+}
+
+// Summarize puts an observation, made after the decision was carried out, into words.
+func Summarize(o Observation, d Decision) Summary {
+	s := Summary{Version: d.Running, Path: d.Path}
+	if o.Definition != nil {
+		s.Version = RunningVersion(o.Definition, o.Releases)
+	}
+	s.Releases = releaseStatuses(o)
+	switch {
+	case d.Hold != nil:
+		s.hold(o, d.Hold)
+	case o.Addon.Spec.State == v1alpha1.Absent:
+		s.State, s.Message = v1alpha1.StateRemoving, removalMessage(o)
+	case Settled(o.Definition, o.Addon.Spec.Version, o.Releases):
+		s.State, s.Message, s.Path = v1alpha1.StateReady, "running "+o.Addon.Spec.Version, nil
+	default:
+		s.unsettled(o, d)
+	}
+	return s
+}
+
+// hold prefers the news that something which runs has failed over the news that its next change waits.
+func (s *Summary) hold(o Observation, hold *Hold) {
+	s.State, s.Message = hold.State, hold.Message
+	s.BlockedBy = append([]v1alpha1.Blocker{hold.By}, hold.Chain...)
+	if failing, ok := firstIn(o, PhaseFailing); ok && hold.State == v1alpha1.StateUpgrading {
+		s.State, s.Stalled = v1alpha1.StateFailed, failing.Stalled
+	}
+	s.Stalled = s.Stalled || hold.By.Kind == "AddonDefinition"
+}
+
+func (s *Summary) unsettled(o Observation, d Decision) {
+	verb, state := "installing", v1alpha1.StateInstalling
+	if s.Version != "" || d.Running != "" {
+		verb, state = "changing to", v1alpha1.StateUpgrading
+	}
+	if failing, ok := firstIn(o, PhaseFailing); ok {
+		s.State, s.Stalled = v1alpha1.StateFailed, failing.Stalled
+		s.Message = fmt.Sprintf("release %s fails: %s", failing.Name, failing.Message)
+		return
+	}
+	if degraded, ok := firstIn(o, PhaseDegraded); ok {
+		s.State, s.Message = v1alpha1.StateDegraded, fmt.Sprintf("release %s runs, but cannot be checked: %s", degraded.Name, degraded.Message)
+		return
+	}
+	for i := range o.Dependencies {
+		if dependency := &o.Dependencies[i]; !dependency.settled() && s.waits(o) {
+			s.hold(o, holdDependency(dependency, "has not settled"))
+			return
+		}
+	}
+	s.State, s.Message = state, fmt.Sprintf("%s %s", verb, d.Version)
+	if progressing, ok := firstIn(o, PhaseProgressing); ok {
+		s.Message += fmt.Sprintf(": release %s: %s", progressing.Name, progressing.Message)
+	}
+}
+
+// waits says whether every release of the add-on waits for another one.
+func (s *Summary) waits(o Observation) bool {
+	_, progressing := firstIn(o, PhaseProgressing)
+	_, settled := firstIn(o, PhaseSettled)
+	return !progressing && !settled
+}
+
+func removalMessage(o Observation) string {
+	for _, name := range sortedKeys(o.Releases) {
+		if release := o.Releases[name]; release.Phase == PhaseDeleting {
+			return fmt.Sprintf("uninstalling release %s: %s", name, release.Message)
+		}
+	}
+	return "uninstalling"
+}
+
+func firstIn(o Observation, phase Phase) (Observed, bool) {
+	for _, name := range sortedKeys(o.Releases) {
+		if o.Releases[name].Phase == phase {
+			return o.Releases[name], true
+		}
+	}
+	return Observed{}, false
+}
+
+// releaseStatuses lists the add-on's releases: those of the definition in its order, then others by name.
+func releaseStatuses(o Observation) []v1alpha1.ReleaseStatus {
+	names := sortedKeys(o.Releases)
+	if o.Definition != nil {
+		listed := releaseNames(o.Definition)
+		for _, name := range names {
+			if !slices.Contains(listed, name) {
+				listed = append(listed, name)
+			}
+		}
+		names = listed
+	}
+	var statuses []v1alpha1.ReleaseStatus
+	for _, name := range names {
+		release, ok := o.Releases[name]
+		if !ok {
+			continue
+		}
+		statuses = append(statuses, v1alpha1.ReleaseStatus{
+			Name: name, Namespace: release.Namespace, ChartVersion: release.ChartVersion, Revision: release.Revision,
+			Ready: release.Phase == PhaseSettled, Message: release.Message,
+		})
+	}
+	return statuses
+}
