@@ -1,0 +1,103 @@
+# Everything a developer runs. All tools come as Go modules, pinned in tools/*/go.mod.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+IMAGE ?= addon-operator:$(VERSION)
+# A mirror of the vulnerability database, such as file:///srv/vulndb; empty means the public one.
+VULNDB ?=
+# Licences that linked modules may have.
+LICENCES := Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT,MPL-2.0
+
+CONTROLLER_GEN := go tool -modfile=tools/gen/go.mod controller-gen
+CRD_REF_DOCS := go tool -modfile=tools/gen/go.mod crd-ref-docs
+GOLANGCI_LINT := go tool -modfile=tools/lint/go.mod golangci-lint-kube-api-linter
+GO_LICENSES := go tool -modfile=tools/audit/go.mod go-licenses
+HELM := go tool -modfile=tools/helm/go.mod helm
+
+GENERATED := api/v1alpha1/zz_generated.deepcopy.go deploy/chart/files/crds deploy/bundle.yaml docs/api.md
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+##@ Write
+
+.PHONY: generate
+generate: ## Write what is derived from the API types: deep copies, CRDs, docs/api.md and the bundle.
+	$(CONTROLLER_GEN) object paths=./api/...
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=deploy/chart/files/crds
+	$(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=tools/gen/docs.yaml --renderer=markdown --output-path=docs/api.md --log-level=ERROR
+	@$(MAKE) bundle
+
+.PHONY: bundle
+bundle: ## Render deploy/bundle.yaml from deploy/chart.
+	$(HELM) template addon-operator deploy/chart --namespace kurl-addons --set namespace.create=true > bundle.tmp
+	mv bundle.tmp deploy/bundle.yaml
+
+.PHONY: fmt
+fmt: ## Format the Go code.
+	$(GOLANGCI_LINT) fmt
+
+##@ Check
+
+.PHONY: lint
+lint: ## Run the linters of .golangci.yaml, and Helm's on the chart.
+	$(GOLANGCI_LINT) run
+	$(HELM) lint --strict --quiet deploy/chart
+
+.PHONY: verify
+verify: ## Check that generated files are current, code is clean, licences are fit and no vulnerability is known.
+	tools/gen/stale $(GENERATED)
+	go mod tidy -diff
+	@$(MAKE) lint licences vulnerabilities
+
+.PHONY: licences
+licences: ## Check that the licence of every linked module allows redistribution.
+	$(GO_LICENSES) check ./cmd/... --allowed_licenses=$(LICENCES) 2>&1 | (grep -v -e 'non-Go code' -e '\.s$$' || true)
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Check linked code against the Go vulnerability database, where that can be reached.
+	VULNDB=$(VULNDB) tools/audit/vulnerabilities ./...
+
+##@ Test
+
+.PHONY: test
+test: ## Run every test that a change must pass, on a real cluster too (needs gcc; 2 to 10 minutes).
+	go test -race -shuffle=on -timeout=40m ./...
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no cluster (seconds).
+	go test -race -shuffle=on ./api/... ./addons/... ./flux/...
+
+.PHONY: e2e
+e2e: ## Run the user stories on a real cluster, with their progress.
+	go test -race -shuffle=on -timeout=40m -v ./e2e/...
+
+.PHONY: bench
+bench: ## Measure against Flux and Helm on the same charts.
+	go run ./e2e/bench
+
+##@ Run
+
+.PHONY: demo
+demo: ## Start a cluster with Flux and the operator, and watch a sample Installer become Ready.
+	go run ./e2e/demo
+
+.PHONY: demo-down
+demo-down: ## Stop the demo's cluster.
+	go run ./e2e/demo down
+
+.PHONY: build
+build: ## Build bin/manager, static.
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/manager ./cmd/manager
+
+.PHONY: image
+image: ## Build the container image with docker.
+	docker build --build-arg VERSION=$(VERSION) --tag $(IMAGE) .
+
+.PHONY: clean
+clean: ## Remove what was built here.
+	rm -rf bin .cache
