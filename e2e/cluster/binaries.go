@@ -156,7 +156,7 @@ func (b binary) buildOnce(ctx context.Context, source, target string, announce f
 		}
 	}
 	unfinished := target + ".unfinished"
-	if _, err := goTool(ctx, source, "build", "-o", unfinished, "-ldflags", b.ldflags, b.pkg); err != nil {
+	if _, err := pinnedTool(ctx, source, "build", "-o", unfinished, "-ldflags", b.ldflags, b.pkg); err != nil {
 		return err
 	}
 	return os.Rename(unfinished, target)
@@ -165,10 +165,10 @@ func (b binary) buildOnce(ctx context.Context, source, target string, announce f
 // copyCRDs keeps the CRDs beside the program, since the module cache that
 // they come from may be emptied while the program stays.
 func (b binary) copyCRDs(ctx context.Context, source, target string) error {
-	if _, err := goTool(ctx, source, "mod", "download", b.pkg); err != nil {
+	if _, err := pinnedTool(ctx, source, "mod", "download", b.pkg); err != nil {
 		return err
 	}
-	module, err := goTool(ctx, source, "list", "-m", "-f", "{{.Dir}}", b.pkg)
+	module, err := pinnedTool(ctx, source, "list", "-m", "-f", "{{.Dir}}", b.pkg)
 	if err != nil {
 		return err
 	}
@@ -178,10 +178,16 @@ func (b binary) copyCRDs(ctx context.Context, source, target string) error {
 	return os.CopyFS(target, os.DirFS(filepath.Join(strings.TrimSpace(module), "config", "crd", "bases")))
 }
 
-func goTool(ctx context.Context, dir string, args ...string) (string, error) {
+// pinnedTool runs a go command in a tools module so that its outcome does not
+// depend on the machine: no C compiler, no workspace, no flags of the user.
+func pinnedTool(ctx context.Context, dir string, args ...string) (string, error) {
+	return goTool(ctx, dir, []string{"GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly"}, args...)
+}
+
+func goTool(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.Output()
 	if err != nil {
 		var failed *exec.ExitError

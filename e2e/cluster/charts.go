@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -16,10 +18,10 @@ type Charts struct {
 	OCI  *Endpoint // a registry
 }
 
-// chartAddress says where chart servers listen. A port of 0 means a free one.
-type chartAddress struct {
-	listen, advertise string
-	httpPort, ociPort int
+// ChartAddress says where ServeChartsAt serves. A port of 0 means a free one.
+type ChartAddress struct {
+	Listen, Advertise string // IP address to listen on; host that clients use
+	HTTPPort, OCIPort int
 }
 
 // ChartURLs are the addresses of served charts, as HTTPURL and OCIURL return them.
@@ -35,7 +37,7 @@ func (c *Cluster) ServeCharts(ctx context.Context) (*Charts, error) {
 	if err != nil {
 		return nil, err
 	}
-	charts, err := serveCharts(ctx, chartAddress{listen: listen, advertise: advertise})
+	charts, err := ServeChartsAt(ctx, ChartAddress{Listen: listen, Advertise: advertise})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,9 @@ func (c *Cluster) ServeCharts(ctx context.Context) (*Charts, error) {
 	return charts, nil
 }
 
-func serveCharts(ctx context.Context, address chartAddress) (*Charts, error) {
+// ServeChartsAt packages the charts of e2e/charts and serves them from this
+// process until Close, whether there is a cluster or not.
+func ServeChartsAt(ctx context.Context, address ChartAddress) (*Charts, error) {
 	packages, err := PackageCharts(ctx)
 	if err != nil {
 		return nil, err
@@ -54,10 +58,10 @@ func serveCharts(ctx context.Context, address chartAddress) (*Charts, error) {
 	}
 	files := http.FileServer(http.Dir(packages))
 	charts := &Charts{}
-	if charts.HTTP, err = newEndpoint(address.listen, address.advertise, address.httpPort, files); err != nil {
+	if charts.HTTP, err = newEndpoint(address.Listen, address.Advertise, address.HTTPPort, files); err != nil {
 		return nil, err
 	}
-	if charts.OCI, err = newEndpoint(address.listen, address.advertise, address.ociPort, registry); err != nil {
+	if charts.OCI, err = newEndpoint(address.Listen, address.Advertise, address.OCIPort, registry); err != nil {
 		return nil, errors.Join(err, charts.HTTP.Down())
 	}
 	return charts, nil
@@ -68,8 +72,18 @@ func (c *Charts) HTTPURL() string { return c.HTTP.URL() }
 
 // OCIURL returns the address of the charts in the registry, as
 // "oci://host:port/charts", for a HelmRepository of type oci with insecure true.
-func (c *Charts) OCIURL() string {
-	return "oci://" + strings.TrimPrefix(c.OCI.URL(), "http://") + "/" + ociFolder
+func (c *Charts) OCIURL() string { return ociURL(c.OCI.URL()) }
+
+func (a ChartAddress) urls() ChartURLs {
+	return ChartURLs{HTTP: httpURL(a.Advertise, a.HTTPPort), OCI: ociURL(httpURL(a.Advertise, a.OCIPort))}
+}
+
+func httpURL(host string, port int) string {
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+func ociURL(registry string) string {
+	return "oci://" + strings.TrimPrefix(registry, "http://") + "/" + ociFolder
 }
 
 // Close takes both endpoints down for good.

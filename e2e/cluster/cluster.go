@@ -98,7 +98,7 @@ func (c *Cluster) prepareDir(detached bool) error {
 
 // Stop ends the chart servers and every process of the cluster at once, and
 // removes the temporary folder. A cluster that was stopped cannot be started
-// again.
+// again; stopping it again does nothing.
 func (c *Cluster) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()

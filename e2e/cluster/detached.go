@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -41,7 +42,10 @@ func (g *group) forget() error {
 	if !g.detached {
 		return nil
 	}
-	return os.Remove(statePath(g.dir))
+	if err := os.Remove(statePath(g.dir)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Attach finds the detached cluster whose Options.Dir was dir. The error is

@@ -38,7 +38,7 @@ func newEndpoint(listen, advertise string, port int, handler http.Handler) (*End
 	}
 	e := &Endpoint{
 		listen:  net.JoinHostPort(listen, strconv.Itoa(port)),
-		url:     "http://" + net.JoinHostPort(advertise, strconv.Itoa(port)),
+		url:     httpURL(advertise, port),
 		handler: handler,
 	}
 	return e, e.Up()
