@@ -73,6 +73,8 @@ func etcdArgs(dir string, clientPort, peerPort int) []string {
 		"--initial-advertise-peer-urls=" + peerURL,
 		"--initial-cluster=main=" + peerURL,
 		"--unsafe-no-fsync",
+		"--heartbeat-interval=10", // milliseconds; a single member elects itself after
+		"--election-timeout=100",  // the election timeout, a second by default
 		"--log-level=warn",
 	}
 }
