@@ -46,13 +46,18 @@ func Repository(r addons.Repository) *sourcev1.HelmRepository {
 	return repository
 }
 
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+var (
+	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+	userInfo   = regexp.MustCompile(`^[^/]*@`)
+)
 
-// RepositoryName is the name of the HelmRepository that Repository makes: readable, and different for every source.
+// RepositoryName is the name of the HelmRepository that Repository makes: readable, and different for every source. A password
+// in the URL is not in it.
 func RepositoryName(r addons.Repository) string {
 	_, address, _ := strings.Cut(strings.ToLower(r.URL), "://")
+	address = userInfo.ReplaceAllString(address, "")
 	readable := strings.Trim(notInNames.ReplaceAllString(address, "-"), "-")
 	const longest = 48
-	readable = strings.Trim(readable[:min(len(readable), longest)], "-")
+	readable = orElse(strings.Trim(readable[:min(len(readable), longest)], "-"), "repository")
 	return fmt.Sprintf("%s-%s", readable, shortHash(fmt.Sprintf("%+v", r)))
 }
