@@ -1,12 +1,13 @@
 package flux
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/meta"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,17 +15,16 @@ import (
 )
 
 const (
-	statusDeployed      = "deployed" // Helm's word for a release that runs
-	testPhaseSucceeded  = "Succeeded"
-	reasonSourceUnready = "SourceNotReady"     // literals in helm-controller, without a constant in its API
-	reasonRetryLater    = "RetryAfterInterval" // hides the failure that Released still shows
-)
+	statusDeployed     = "deployed" // Helm's word for a release that runs
+	testPhaseSucceeded = "Succeeded"
 
-// Sources are what a release's chart comes from. Either may be nil: not made yet, or gone.
-type Sources struct {
-	Chart      *sourcev1.HelmChart
-	Repository *sourcev1.HelmRepository
-}
+	// What helm-controller writes without a constant in its API.
+	reasonSourceUnready = "SourceNotReady"
+	reasonRetryLater    = "RetryAfterInterval"
+	actionPrefix        = "Running '"
+
+	unnoticed = "waiting for Flux to look at it"
+)
 
 // Observe reads what a HelmRelease really says. Its Ready condition alone does not tell: it may speak of an older spec or chart version,
 // it turns Unknown at every check with helm-controller 1.4.0, and False for reasons that leave the release running as it should.
@@ -41,18 +41,33 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	for _, dependency := range hr.Spec.DependsOn {
 		o.DependsOn = append(o.DependsOn, dependency.Name)
 	}
-	if snapshot := deployed(hr); snapshot != nil {
+	r := report{hr: hr, sources: sources, history: newestFirst(hr.Status.History)}
+	if snapshot := r.deployed(); snapshot != nil {
 		o.ChartVersion, o.Revision = snapshot.ChartVersion, int64(snapshot.Version)
 	}
 	o.Token = fmt.Sprintf("%d.%d", hr.Generation, o.Revision)
-	o.Phase, o.Message = phase(hr, sources)
-	o.Stalled = o.Phase == addons.PhaseFailing && apimeta.IsStatusConditionTrue(hr.Status.Conditions, meta.StalledCondition)
+	o.Phase, o.Message = r.phase(o.SuspendedBy)
+	o.Stalled = (o.Phase == addons.PhaseFailing || o.Phase == addons.PhaseDegraded) && r.isTrue(meta.StalledCondition)
 	return o
 }
 
+// report is a HelmRelease with what is needed to read it.
+type report struct {
+	hr      *helmv2.HelmRelease
+	sources Sources
+	history []*helmv2.Snapshot // newest first
+}
+
+// newestFirst sorts a copy: what is observed may be shared with a cache, and Flux's own accessors sort in place.
+func newestFirst(history helmv2.Snapshots) []*helmv2.Snapshot {
+	sorted := slices.DeleteFunc(slices.Clone(history), func(s *helmv2.Snapshot) bool { return s == nil })
+	slices.SortStableFunc(sorted, func(a, b *helmv2.Snapshot) int { return cmp.Compare(b.Version, a.Version) })
+	return sorted
+}
+
 // deployed is the newest snapshot of a release that Helm calls deployed; a failed upgrade leaves the one before it so.
-func deployed(hr *helmv2.HelmRelease) *helmv2.Snapshot {
-	for _, snapshot := range hr.Status.History {
+func (r report) deployed() *helmv2.Snapshot {
+	for _, snapshot := range r.history {
 		if snapshot.Status == statusDeployed {
 			return snapshot
 		}
@@ -60,137 +75,181 @@ func deployed(hr *helmv2.HelmRelease) *helmv2.Snapshot {
 	return nil
 }
 
-func phase(hr *helmv2.HelmRelease, sources Sources) (addons.Phase, string) {
-	ready := apimeta.FindStatusCondition(hr.Status.Conditions, meta.ReadyCondition)
+func (r report) condition(kind string) *metav1.Condition {
+	return apimeta.FindStatusCondition(r.hr.Status.Conditions, kind)
+}
+
+func (r report) isTrue(kind string) bool {
+	return apimeta.IsStatusConditionTrue(r.hr.Status.Conditions, kind)
+}
+
+func (r report) phase(suspendedBy string) (addons.Phase, string) {
+	ready := r.condition(meta.ReadyCondition)
 	switch {
-	case hr.DeletionTimestamp != nil:
-		return addons.PhaseDeleting, messageOf(ready, "waiting for Flux to uninstall it")
-	case ready == nil || ready.ObservedGeneration < hr.Generation:
-		return addons.PhaseProgressing, "waiting for Flux to look at it"
-	case runsAsAsked(hr):
-		return phaseOfRunning(hr, ready, sources)
+	case r.hr.DeletionTimestamp != nil:
+		return addons.PhaseDeleting, deletionMessage(ready)
+	case suspendedBy != "":
+		return addons.PhaseProgressing, fmt.Sprintf("suspended by %q: Flux leaves it alone until it is resumed", suspendedBy)
+	case ready == nil || ready.ObservedGeneration < r.hr.Generation:
+		return addons.PhaseProgressing, unnoticed
+	case !r.runsAsAsked():
+		return r.phaseOfChanging(ready)
+	case !r.testsPassed():
+		return r.phaseOfTests(ready)
 	default:
-		return phaseOfChanging(hr, ready, sources)
+		return r.phaseOfRunning(ready)
 	}
 }
 
-// runsAsAsked says whether exactly what the spec asks for was attempted, and is deployed.
-func runsAsAsked(hr *helmv2.HelmRelease) bool {
-	if hr.Status.ObservedGeneration != hr.Generation || hr.Status.LastAttemptedGeneration != hr.Generation || len(hr.Status.History) == 0 {
+// deletionMessage quotes Flux only on the uninstall: until that ends, the condition still speaks of the last install or upgrade.
+func deletionMessage(ready *metav1.Condition) string {
+	if ready != nil && ready.Status == metav1.ConditionFalse &&
+		(ready.Reason == helmv2.UninstallFailedReason || ready.Reason == helmv2.UninstallSucceededReason) {
+		return orElse(ready.Message, "uninstalled")
+	}
+	return "waiting for Flux to uninstall it"
+}
+
+// runsAsAsked says whether exactly what the spec asks for was attempted, and is deployed. An attempt with new values can fail
+// before Helm records a revision: then only the digest of the values tells that the deployed ones are older.
+func (r report) runsAsAsked() bool {
+	status := r.hr.Status
+	if status.ObservedGeneration != r.hr.Generation || status.LastAttemptedGeneration != r.hr.Generation ||
+		r.hr.Spec.Chart == nil || len(r.history) == 0 {
 		return false
 	}
-	latest := hr.Status.History[0]
-	return latest.Status == statusDeployed && hr.Spec.Chart != nil &&
-		addons.SameChartVersion(latest.ChartVersion, hr.Spec.Chart.Spec.Version) &&
-		latest.Name == hr.Spec.ReleaseName && latest.Namespace == hr.Spec.TargetNamespace
+	latest := r.history[0]
+	return latest.Status == statusDeployed &&
+		addons.SameChartVersion(latest.ChartVersion, r.hr.Spec.Chart.Spec.Version) &&
+		latest.Name == r.hr.Spec.ReleaseName && latest.Namespace == r.hr.Spec.TargetNamespace &&
+		sameDigest(latest.ConfigDigest, status.LastAttemptedConfigDigest)
 }
 
-func phaseOfRunning(hr *helmv2.HelmRelease, ready *metav1.Condition, sources Sources) (addons.Phase, string) {
-	switch {
-	case !testsPassed(hr):
-		return phaseOfTests(hr, ready)
+// sameDigest cannot tell between two algorithms, and then believes Flux, which can.
+func sameDigest(a, b string) bool {
+	algorithmA, _, _ := strings.Cut(a, ":")
+	algorithmB, _, _ := strings.Cut(b, ":")
+	return a == b || algorithmA != algorithmB
+}
+
+func (r report) phaseOfRunning(ready *metav1.Condition) (addons.Phase, string) {
+	switch action := r.action(); {
+	case action != "":
+		return addons.PhaseProgressing, action
+	case r.isTrue(meta.StalledCondition):
+		return addons.PhaseDegraded, r.failureMessage(ready)
 	case ready.Status == metav1.ConditionTrue:
-		if apimeta.IsStatusConditionTrue(hr.Status.Conditions, meta.ReconcilingCondition) {
-			return addons.PhaseProgressing, messageOf(ready, "Flux is working on it")
-		}
-		return addons.PhaseSettled, ready.Message
-	case ready.Status == metav1.ConditionUnknown && !runsAction(ready):
-		return addons.PhaseSettled, "Flux is checking it" // what 1.4.0 says at the start of every check
+		return r.phaseOfSource(ready.Message)
 	case ready.Status == metav1.ConditionUnknown:
-		return addons.PhaseProgressing, ready.Message
+		return r.phaseOfSource("Flux is checking it") // what 1.4.0 says at the start of every check
 	case ready.Reason == helmv2.DependencyNotReadyReason:
-		return addons.PhaseSettled, "runs; Flux checks it again once what it depends on is ready"
+		return r.phaseOfSource("runs; Flux checks it again once what it depends on is ready")
 	case ready.Reason == reasonSourceUnready || ready.Reason == helmv2.ArtifactFailedReason:
-		return addons.PhaseDegraded, orElse(sourceFailure(hr, sources), ready.Message)
+		return addons.PhaseDegraded, orElse(r.sourceFailure(), ready.Message)
 	default:
-		return addons.PhaseFailing, failureMessage(hr, ready)
+		return addons.PhaseDegraded, r.failureMessage(ready)
 	}
 }
 
-// runsAction tells a Helm action apart from the check that precedes it.
-func runsAction(ready *metav1.Condition) bool { return strings.HasPrefix(ready.Message, "Running ") }
-
-// testsPassed is true when tests are off. When they are on, it reads the hooks' phases rather than the summary: 1.4.0 counts tests
-// that never ran as passed.
-func testsPassed(hr *helmv2.HelmRelease) bool {
-	if !hr.GetTest().Enable {
-		return true
+// phaseOfSource settles a release that runs as asked, unless its chart is yet to be fetched from where the spec now says: until
+// helm-controller sees that, it goes by the old chart.
+func (r report) phaseOfSource(message string) (addons.Phase, string) {
+	if r.sourceIsCurrent() {
+		return addons.PhaseSettled, message
 	}
-	hooks := hr.Status.History[0].GetTestHooks()
-	for _, hook := range hooks {
-		if hook.Phase != testPhaseSucceeded {
-			return false
-		}
+	if failure := r.sourceFailure(); failure != "" {
+		return addons.PhaseDegraded, failure
 	}
-	return hr.Status.History[0].HasBeenTested() && (len(hooks) == 0 || apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.TestSuccessCondition))
+	return addons.PhaseProgressing, "waiting for its chart to be fetched"
 }
 
-func phaseOfTests(hr *helmv2.HelmRelease, ready *metav1.Condition) (addons.Phase, string) {
-	if test := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.TestSuccessCondition); test != nil && test.Status == metav1.ConditionFalse {
-		return addons.PhaseFailing, test.Message
-	}
-	if ready.Status == metav1.ConditionFalse {
-		return addons.PhaseFailing, failureMessage(hr, ready)
-	}
-	return addons.PhaseProgressing, "its Helm tests are running"
-}
-
-func phaseOfChanging(hr *helmv2.HelmRelease, ready *metav1.Condition, sources Sources) (addons.Phase, string) {
-	switch {
-	case ready.Status == metav1.ConditionTrue:
-		return addons.PhaseProgressing, "waiting for Flux to look at it"
-	case ready.Status == metav1.ConditionUnknown:
-		return addons.PhaseProgressing, ready.Message
-	case ready.Reason == helmv2.DependencyNotReadyReason:
-		return addons.PhaseWaiting, ready.Message
-	case ready.Reason == reasonSourceUnready || ready.Reason == helmv2.ArtifactFailedReason:
-		if failure := sourceFailure(hr, sources); failure != "" {
-			return addons.PhaseFailing, failure
-		}
-		return addons.PhaseProgressing, "waiting for its chart to be fetched"
-	default:
-		return addons.PhaseFailing, failureMessage(hr, ready)
-	}
-}
-
-// failureMessage finds the cause of a failure: where Flux only says when it tries again, the Released condition has it.
-func failureMessage(hr *helmv2.HelmRelease, ready *metav1.Condition) string {
-	if ready.Reason == reasonRetryLater || ready.Reason == meta.ProgressingWithRetryReason {
-		for _, kind := range []string{helmv2.TestSuccessCondition, helmv2.ReleasedCondition} {
-			if c := apimeta.FindStatusCondition(hr.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
-				return c.Message
-			}
-		}
-	}
-	return ready.Message
-}
-
-// sourceFailure says why a chart cannot be fetched, and from where; empty while there is no sign of a failure.
-func sourceFailure(hr *helmv2.HelmRelease, sources Sources) string {
-	if sources.Repository == nil || hr.Spec.Chart == nil {
-		return ""
-	}
-	where := "repository " + sources.Repository.Spec.URL
-	if ref := sources.Repository.Spec.SecretRef; ref != nil {
-		where += fmt.Sprintf(" with the credentials in Secret %s/%s", sources.Repository.Namespace, ref.Name)
-	}
-	if c := apimeta.FindStatusCondition(sources.Repository.Status.Conditions, meta.ReadyCondition); c != nil && c.Status == metav1.ConditionFalse {
-		return fmt.Sprintf("%s: %s", where, c.Message)
-	}
-	if sources.Chart == nil || sources.Chart.Spec.Version != hr.Spec.Chart.Spec.Version {
-		return ""
-	}
-	if c := apimeta.FindStatusCondition(sources.Chart.Status.Conditions, meta.ReadyCondition); c != nil && c.Status == metav1.ConditionFalse {
-		return fmt.Sprintf("chart %s %s from %s: %s", hr.Spec.Chart.Spec.Chart, hr.Spec.Chart.Spec.Version, where, c.Message)
+// action is the Helm action that runs, in Flux's words; empty while Flux only checks.
+func (r report) action() string {
+	reconciling := r.condition(meta.ReconcilingCondition)
+	if reconciling != nil && reconciling.Status == metav1.ConditionTrue && strings.HasPrefix(reconciling.Message, actionPrefix) {
+		return reconciling.Message
 	}
 	return ""
 }
 
-func messageOf(condition *metav1.Condition, fallback string) string {
-	if condition == nil {
-		return fallback
+// testsPassed is true when tests are off. When they are on, it reads the hooks' phases too: 1.4.0 counts tests that never ran as
+// run.
+func (r report) testsPassed() bool {
+	if !r.hr.GetTest().Enable {
+		return true
 	}
-	return orElse(condition.Message, fallback)
+	for _, hook := range r.history[0].GetTestHooks() {
+		if hook == nil || hook.Phase != testPhaseSucceeded {
+			return false
+		}
+	}
+	return r.history[0].HasBeenTested() && r.isTrue(helmv2.TestSuccessCondition)
+}
+
+func (r report) phaseOfTests(ready *metav1.Condition) (addons.Phase, string) {
+	test := r.condition(helmv2.TestSuccessCondition)
+	switch {
+	case r.action() != "":
+		return addons.PhaseProgressing, r.action()
+	case test != nil && test.Status == metav1.ConditionFalse:
+		return addons.PhaseFailing, test.Message
+	case r.isTrue(meta.ReconcilingCondition):
+		return addons.PhaseProgressing, ready.Message
+	case ready.Status == metav1.ConditionFalse:
+		return addons.PhaseFailing, r.failureMessage(ready)
+	default:
+		return addons.PhaseFailing, "its Helm tests did not run to the end, and Flux does not repeat them: ask for a new upgrade with flux reconcile helmrelease --force"
+	}
+}
+
+func (r report) phaseOfChanging(ready *metav1.Condition) (addons.Phase, string) {
+	switch {
+	case r.isTrue(meta.StalledCondition): // beside Ready=Unknown where Flux was only asked to look again
+		return addons.PhaseFailing, r.failureMessage(ready)
+	case ready.Status == metav1.ConditionTrue:
+		return addons.PhaseProgressing, unnoticed
+	case ready.Status == metav1.ConditionFalse && ready.Reason == helmv2.DependencyNotReadyReason:
+		return addons.PhaseWaiting, ready.Message
+	case ready.Status == metav1.ConditionUnknown && r.action() != "":
+		return addons.PhaseProgressing, ready.Message
+	case ready.Status == metav1.ConditionUnknown || ready.Reason == reasonSourceUnready || ready.Reason == helmv2.ArtifactFailedReason:
+		return r.phaseOfFetching(ready)
+	default:
+		return addons.PhaseFailing, r.failureMessage(ready)
+	}
+}
+
+// phaseOfFetching looks at the sources, also while Flux checks again: their failure outlasts its Ready=Unknown.
+func (r report) phaseOfFetching(ready *metav1.Condition) (addons.Phase, string) {
+	if failure := r.sourceFailure(); failure != "" {
+		return addons.PhaseFailing, failure
+	}
+	if ready.Status == metav1.ConditionUnknown {
+		return addons.PhaseProgressing, ready.Message
+	}
+	return addons.PhaseProgressing, "waiting for its chart to be fetched"
+}
+
+// failureMessage finds the cause of a failure where Ready only says what followed: that it is tried again, was rolled back, or
+// has been given up.
+func (r report) failureMessage(ready *metav1.Condition) string {
+	remediated := r.condition(helmv2.RemediatedCondition)
+	followed := ready.Reason == reasonRetryLater || ready.Status == metav1.ConditionUnknown || remediated != nil && ready.Reason == remediated.Reason
+	if !followed {
+		return ready.Message
+	}
+	for _, kind := range []string{helmv2.TestSuccessCondition, helmv2.ReleasedCondition} {
+		if cause := r.condition(kind); cause != nil && cause.Status == metav1.ConditionFalse {
+			if remediated != nil {
+				return cause.Message + "; " + remediated.Message
+			}
+			return cause.Message
+		}
+	}
+	if stalled := r.condition(meta.StalledCondition); stalled != nil && ready.Status == metav1.ConditionUnknown {
+		return stalled.Message
+	}
+	return ready.Message
 }
 
 func orElse(text, fallback string) string {
