@@ -11,19 +11,19 @@ VULNDB ?=
 # Licences that linked modules may have.
 LICENCES := Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT,MPL-2.0
 
-CONTROLLER_GEN := go tool -modfile=tools/gen/go.mod controller-gen
-CRD_REF_DOCS := go tool -modfile=tools/gen/go.mod crd-ref-docs
-GOLANGCI_LINT := go tool -modfile=tools/lint/go.mod golangci-lint-kube-api-linter
-GO_LICENSES := go tool -modfile=tools/audit/go.mod go-licenses
-HELM := go tool -modfile=tools/helm/go.mod helm
+# Without cgo, like the programs of the test cluster, so that both share the build cache.
+TOOL := CGO_ENABLED=0 go tool
+CONTROLLER_GEN := $(TOOL) -modfile=tools/gen/go.mod controller-gen
+CRD_REF_DOCS := $(TOOL) -modfile=tools/gen/go.mod crd-ref-docs
+GOLANGCI_LINT := $(TOOL) -modfile=tools/lint/go.mod golangci-lint-kube-api-linter
+GO_LICENSES := $(TOOL) -modfile=tools/audit/go.mod go-licenses
+HELM := $(TOOL) -modfile=tools/helm/go.mod helm
 
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go deploy/chart/files/crds deploy/bundle.yaml docs/api.md
 
 .PHONY: help
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
-
-##@ Write
 
 .PHONY: generate
 generate: ## Write what is derived from the API types: deep copies, CRDs, docs/api.md and the bundle.
@@ -34,14 +34,13 @@ generate: ## Write what is derived from the API types: deep copies, CRDs, docs/a
 
 .PHONY: bundle
 bundle: ## Render deploy/bundle.yaml from deploy/chart.
-	$(HELM) template addon-operator deploy/chart --namespace kurl-addons --set namespace.create=true > bundle.tmp
-	mv bundle.tmp deploy/bundle.yaml
+	@mkdir -p .cache
+	$(HELM) template addon-operator deploy/chart --namespace kurl-addons --set namespace.create=true > .cache/bundle.yaml
+	mv .cache/bundle.yaml deploy/bundle.yaml
 
 .PHONY: fmt
 fmt: ## Format the Go code.
 	$(GOLANGCI_LINT) fmt
-
-##@ Check
 
 .PHONY: lint
 lint: ## Run the linters of .golangci.yaml, and Helm's on the chart.
@@ -62,8 +61,6 @@ licences: ## Check that the licence of every linked module allows redistribution
 vulnerabilities: ## Check linked code against the Go vulnerability database, where that can be reached.
 	VULNDB=$(VULNDB) tools/audit/vulnerabilities ./...
 
-##@ Test
-
 .PHONY: test
 test: ## Run every test that a change must pass, on a real cluster too (needs gcc; 2 to 10 minutes).
 	go test -race -shuffle=on -timeout=40m ./...
@@ -79,8 +76,6 @@ e2e: ## Run the user stories on a real cluster, with their progress.
 .PHONY: bench
 bench: ## Measure against Flux and Helm on the same charts.
 	go run ./e2e/bench
-
-##@ Run
 
 .PHONY: demo
 demo: ## Start a cluster with Flux and the operator, and watch a sample Installer become Ready.
