@@ -45,7 +45,7 @@ fmt: ## Format the Go code.
 .PHONY: lint
 lint: ## Run the linters of .golangci.yaml, and Helm's on the chart.
 	$(GOLANGCI_LINT) run
-	$(HELM) lint --strict --quiet deploy/chart
+	$(HELM) lint --strict --quiet --namespace kurl-addons deploy/chart
 
 .PHONY: verify
 verify: ## Check that generated files are current, code is clean, licences are fit and no vulnerability is known.
