@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -10,42 +11,45 @@ import (
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func (r *resolver) checkRequirements(name string) {
-	def := r.wanted[name]
-	if def == nil {
-		return
-	}
-	for _, requirement := range def.Spec.Requires {
-		_, listed := r.wanted[requirement.Addon]
-		if requirement.Addon == "" || !listed && r.around[requirement.Addon] == nil {
-			if requirement.Addon != "" && !requirement.Optional {
-				r.fail(name, "", "add-on %q requires add-on %q, which no Installer lists: add it to spec.addons", name, requirement.Addon)
-			}
+	for _, requirement := range r.around[name].Spec.Requires {
+		if requirement.Addon == "" {
 			continue
 		}
-		r.checkRequiredVersion(name, requirement)
+		_, listed := r.wanted[requirement.Addon]
+		switch {
+		case listed || r.around[requirement.Addon] != nil:
+			r.checkRequiredVersion(name, requirement)
+		case !requirement.Optional:
+			r.fail(name, "", "add-on %q requires add-on %q, which no Installer lists; add it to spec.addons", name, requirement.Addon)
+		}
 	}
 }
 
+// checkRequiredVersion blames the add-on that requires, and where that one is there already also the one that would move away
+// from under it.
 func (r *resolver) checkRequiredVersion(name string, requirement v1alpha1.Requirement) {
 	version := r.versions[requirement.Addon]
-	if requirement.Version == "" || version == "" {
+	if requirement.Version == "" || version == "" || allows(requirement.Version, version) {
 		return
 	}
-	within, err := ParseRange(requirement.Version)
-	if err != nil || !within.Contains(ParseVersion(version)) {
-		r.fail(name, "", "add-on %q requires %q at %s, and this would be %s: change the version of one of the two",
-			name, requirement.Addon, requirement.Version, version)
+	r.fail(name, "", "add-on %q requires %q at %s, but that is to be %s; change the version of one of the two",
+		name, requirement.Addon, requirement.Version, version)
+	required := r.existing[requirement.Addon]
+	if r.existing[name] != nil && required != nil && allows(requirement.Version, required.Spec.Version) {
+		r.fail(requirement.Addon, "version", "add-on %q stays at %s: add-on %q is there and requires it at %s, which %s is not; change the version of one of the two",
+			requirement.Addon, required.Spec.Version, name, requirement.Version, version)
 	}
+}
+
+func allows(within, version string) bool {
+	parsed, err := ParseRange(within)
+	return err == nil && parsed.Contains(ParseVersion(version))
 }
 
 // checkConflicts blames whichever of two conflicting add-ons does not run yet, so that what runs is left alone; both when
 // that does not tell them apart.
 func (r *resolver) checkConflicts(name string) {
-	def := r.wanted[name]
-	if def == nil {
-		return
-	}
-	for _, conflict := range def.Spec.Conflicts {
+	for _, conflict := range r.around[name].Spec.Conflicts {
 		if r.around[conflict.Addon] == nil {
 			continue
 		}
@@ -53,32 +57,35 @@ func (r *resolver) checkConflicts(name string) {
 		if reason == "" {
 			reason = "remove one of the two from spec.addons"
 		}
-		ours, theirs := r.running[name], r.running[conflict.Addon]
+		ours, theirs := r.existing[name] != nil, r.existing[conflict.Addon] != nil
 		if !ours || theirs {
 			r.fail(name, "", "add-on %q conflicts with %q: %s", name, conflict.Addon, reason)
 		}
-		if _, wanted := r.wanted[conflict.Addon]; wanted && (!theirs || ours) {
+		if !theirs || ours {
 			r.fail(conflict.Addon, "", "add-on %q conflicts with %q: %s", conflict.Addon, name, reason)
 		}
 	}
 }
 
-// checkReleaseNames finds add-ons that would share a HelmRelease. The one that runs, or else the first by name, keeps it.
+// checkReleaseNames finds add-ons that would share a HelmRelease. The one that is there, or else the first by name, keeps it.
 func (r *resolver) checkReleaseNames() {
 	names := sortedKeys(r.around)
-	running := func(name string) bool { return r.running[name] }
-	fresh := slices.DeleteFunc(slices.Clone(names), running)
-	names = append(slices.DeleteFunc(names, func(name string) bool { return !running(name) }), fresh...)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(newcomer(r.existing[a]), newcomer(r.existing[b])) })
 	takenBy := map[string]string{}
 	for _, name := range names {
 		for _, release := range releaseNames(r.around[name]) {
 			if other := takenBy[release]; other != "" {
-				if _, ours := r.wanted[name]; ours {
-					r.fail(name, "", "its release %q is also one of add-on %q: rename it in one of the definitions", release, other)
-				}
+				r.fail(name, "", "its release %q is also one of add-on %q; rename it in one of the two AddonDefinitions", release, other)
 				continue
 			}
 			takenBy[release] = name
 		}
 	}
+}
+
+func newcomer(existing *v1alpha1.Addon) int {
+	if existing == nil {
+		return 1
+	}
+	return 0
 }

@@ -53,47 +53,52 @@ type resolver struct {
 	around    map[string]*v1alpha1.AddonDefinition // wanted ones, and those that other Installers run
 	versions  map[string]string                    // of all of those, where known
 	owners    map[string]string
-	running   map[string]bool
+	existing  map[string]*v1alpha1.Addon
 	problems  map[string]string
 }
 
 // Resolve turns an Installer's spec into add-ons with exact versions, in install order. An entry that makes no sense becomes
-// a Problem and holds back nothing but what depends on it.
+// a Problem and holds back nothing but what depends on it. An Installer that is being deleted wants nothing.
 func Resolve(world World, installer *v1alpha1.Installer) Resolution {
+	if installer.DeletionTimestamp != nil {
+		return Resolution{}
+	}
 	r := resolver{
 		world: world, installer: installer,
 		wanted: map[string]*v1alpha1.AddonDefinition{}, around: map[string]*v1alpha1.AddonDefinition{},
 		versions: map[string]string{}, problems: map[string]string{},
-		owners: Owners(world.Installers, world.Addons), running: map[string]bool{},
+		owners: Owners(world.Installers, world.Addons), existing: map[string]*v1alpha1.Addon{},
 	}
 	for _, addon := range world.Addons {
-		r.running[addon.Name] = true
+		r.existing[addon.Name] = addon
 	}
 	for i := range installer.Spec.Addons {
 		r.resolveEntry(&installer.Spec.Addons[i])
 	}
 	r.addForeign()
-	for _, name := range sortedKeys(r.wanted) {
+	for _, name := range sortedKeys(r.around) {
 		r.checkRequirements(name)
 		r.checkConflicts(name)
 	}
 	r.checkReleaseNames()
-	dependencies := map[string][]string{}
-	for name, def := range r.wanted {
-		dependencies[name] = r.dependencies(def)
-	}
+	dependencies := r.dependencies()
 	ordered, cyclic := order(dependencies)
 	for name, cycle := range cyclic {
-		r.fail(name, "addons", "requirements form a cycle: %s; remove one of them from the definitions", cycle)
+		r.fail(name, "", "add-on %q requires itself in the end: %s; remove one of these requirements from its AddonDefinition", name, cycle)
 	}
 	return r.resolution(ordered, dependencies)
 }
 
-func (r *resolver) dependencies(def *v1alpha1.AddonDefinition) []string {
-	if def == nil {
-		return nil
+func (r *resolver) dependencies() map[string][]string {
+	result := map[string][]string{}
+	providers := providers(r.wanted)
+	for name, def := range r.wanted {
+		result[name] = nil
+		if def != nil {
+			result[name] = dependencies(def, r.wanted, providers)
+		}
 	}
-	return Dependencies(def, r.wanted)
+	return result
 }
 
 func (r *resolver) resolution(ordered []string, dependencies map[string][]string) Resolution {
@@ -125,15 +130,16 @@ func (r *resolver) spec(entry *v1alpha1.InstallerAddon) v1alpha1.AddonSpec {
 	}
 }
 
-// fail keeps the first problem of an add-on: later ones tend to follow from it.
+// fail keeps the first problem of an add-on: later ones tend to follow from it. Problems of other Installers' add-ons are theirs.
 func (r *resolver) fail(name, child, format string, args ...any) {
+	if _, ours := r.wanted[name]; !ours || r.problems[name] != "" {
+		return
+	}
 	path := field.NewPath("spec", "addons").Key(name)
 	if child != "" {
 		path = path.Child(child)
 	}
-	if r.problems[name] == "" {
-		r.problems[name] = fmt.Sprintf("%s: %s", path, fmt.Sprintf(format, args...))
-	}
+	r.problems[name] = fmt.Sprintf("%s: %s", path, fmt.Sprintf(format, args...))
 }
 
 func (r *resolver) resolveEntry(entry *v1alpha1.InstallerAddon) {
@@ -165,21 +171,21 @@ func (r *resolver) resolveEntry(entry *v1alpha1.InstallerAddon) {
 func validateOverrides(def *v1alpha1.AddonDefinition, entry *v1alpha1.InstallerAddon) error {
 	names := releaseNames(def)
 	if (entry.Values != nil || len(entry.ValuesFrom) > 0) && len(names) > 1 {
-		return fmt.Errorf("add-on %q has the releases %s: give each its values under releases", def.Name, strings.Join(names, ", "))
+		return fmt.Errorf("add-on %q has several releases (%s); give each its values under releases", def.Name, strings.Join(names, ", "))
 	}
 	if errs := validateValues(field.NewPath("values"), entry.Values); len(errs) > 0 {
 		return errs.ToAggregate()
 	}
 	for _, override := range entry.Releases {
 		if !slices.Contains(names, override.Name) {
-			return fmt.Errorf("add-on %q has no release %q: it has %s", def.Name, override.Name, strings.Join(names, ", "))
+			return fmt.Errorf("add-on %q has no release %q; it has %s", def.Name, override.Name, strings.Join(names, ", "))
 		}
 		if errs := validateValues(field.NewPath("releases").Key(override.Name).Child("values"), override.Values); len(errs) > 0 {
 			return errs.ToAggregate()
 		}
 	}
 	if len(names) == 1 && len(entry.Releases) > 0 && (entry.Values != nil || len(entry.ValuesFrom) > 0) {
-		return errors.New("values are given both for the add-on and under releases: keep one of the two")
+		return errors.New("values are given both for the add-on and under releases; keep one of the two")
 	}
 	return nil
 }
