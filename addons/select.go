@@ -2,6 +2,7 @@ package addons
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,22 +28,38 @@ func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes s
 	open := slices.DeleteFunc(slices.Clone(def.Spec.Versions), func(v v1alpha1.VersionDefinition) bool {
 		return within == nil && ParseVersion(v.Version).Prerelease() || within != nil && !within.Contains(ParseVersion(v.Version))
 	})
+	if len(open) == 0 && within != nil && !slices.ContainsFunc(def.Spec.Versions, isSemantic) {
+		return "", fmt.Errorf("the versions of %q are not semver, so no range such as %q contains them; name one exactly, such as %s",
+			def.Name, request, newestFirst(def.Spec.Versions))
+	}
 	if len(open) == 0 {
-		return "", fmt.Errorf("no version of %q matches %q; the catalogue has %s", def.Name, request, nearestVersions(def, request))
+		return "", fmt.Errorf("the catalogue has %s; the nearest: %s", none(def, request), nearestVersions(def, request))
 	}
 	listed := slices.DeleteFunc(slices.Clone(open), func(v v1alpha1.VersionDefinition) bool {
 		return channel != "" && !slices.Contains(v.Channels, channel)
 	})
 	if len(listed) == 0 {
-		return "", fmt.Errorf("no version of %q that matches %q is in channel %q; change spec.channel, or name one of %s exactly",
-			def.Name, request, channel, strings.Join(versionNames(open), ", "))
+		return "", fmt.Errorf("channel %q has %s; change spec.channel, or name a version exactly, such as %s",
+			channel, none(def, request), newestFirst(open))
 	}
 	for _, version := range slices.Backward(listed) {
 		if checkKubernetes(&version, kubernetes) == nil {
 			return version.Version, nil
 		}
 	}
-	return "", fmt.Errorf("every version of %q that matches %q: %w", def.Name, request, checkKubernetes(&listed[len(listed)-1], kubernetes))
+	return "", fmt.Errorf("there is %s for this cluster's Kubernetes: %w", none(def, request), checkKubernetes(&listed[len(listed)-1], kubernetes))
+}
+
+func isSemantic(version v1alpha1.VersionDefinition) bool {
+	return ParseVersion(version.Version).semantic != nil
+}
+
+// none says, as part of a sentence, which versions are missing.
+func none(def *v1alpha1.AddonDefinition, request string) string {
+	if request == "" || request == Latest {
+		return fmt.Sprintf("no released version of %q", def.Name)
+	}
+	return fmt.Sprintf("no version of %q that matches %q", def.Name, request)
 }
 
 // parseRequest returns nil for a request of any version.
@@ -53,7 +70,7 @@ func parseRequest(def *v1alpha1.AddonDefinition, request string) (*Range, error)
 	_, exactErr := semver.StrictNewVersion(strings.TrimPrefix(request, "v"))
 	within, rangeErr := ParseRange(request)
 	if exactErr == nil || rangeErr != nil && !strings.ContainsAny(request, "<>=~^*| ") {
-		return nil, fmt.Errorf("version %q of %q is not in the catalogue; the nearest are %s", request, def.Name, nearestVersions(def, request))
+		return nil, fmt.Errorf("version %q of %q is not in the catalogue; the nearest: %s", request, def.Name, nearestVersions(def, request))
 	}
 	if rangeErr != nil {
 		return nil, rangeErr
@@ -87,15 +104,30 @@ func checkKubernetes(version *v1alpha1.VersionDefinition, kubernetes string) err
 	return nil
 }
 
+// number is the first thing in a range that looks like a version.
+var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)*`)
+
 // nearestVersions lists the versions around a request, or the newest ones where it has no place in the order.
 func nearestVersions(def *v1alpha1.AddonDefinition, request string) string {
 	const shown = 4
 	names := versionNames(def.Spec.Versions)
-	after, _ := slices.BinarySearchFunc(names, ParseVersion(strings.Trim(request, "<>=~^*| ")), func(name string, v Version) int {
-		return ParseVersion(name).Compare(v)
-	})
+	at := ParseVersion(request)
+	if at.semantic == nil && ParseVersion(names[len(names)-1]).semantic != nil {
+		at = ParseVersion(number.FindString(request))
+	}
+	after, _ := slices.BinarySearchFunc(names, at, func(name string, v Version) int { return ParseVersion(name).Compare(v) })
+	if at.String() == "" {
+		after = len(names)
+	}
 	from := max(0, min(after-shown/2, len(names)-shown))
 	return strings.Join(names[from:min(len(names), from+shown)], ", ")
+}
+
+// newestFirst names the newest few of ascending versions.
+func newestFirst(versions []v1alpha1.VersionDefinition) string {
+	names := versionNames(versions)
+	slices.Reverse(names)
+	return abridged(names)
 }
 
 func versionNames(versions []v1alpha1.VersionDefinition) []string {
