@@ -3,7 +3,6 @@ package addons
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
@@ -16,26 +15,34 @@ func Path(def *v1alpha1.AddonDefinition, from, to, kubernetes string) ([]string,
 		return nil, nil
 	}
 	if ParseVersion(to).Compare(ParseVersion(from)) < 0 {
-		return nil, fmt.Errorf("%s runs at %s and never goes down to %s: data may not survive it; ask for %s or newer", def.Name, from, to, from)
+		return nil, fmt.Errorf("%q runs at %s and never goes down to %s, since its data may not survive that; ask for %s or newer", def.Name, from, to, from)
 	}
+	if path := walk(def, from, to, kubernetes); path != nil {
+		return path, nil
+	}
+	return nil, fmt.Errorf("no upgrade path of %q leads from %s to %s: %s", def.Name, from, to, obstacle(def, from, to, kubernetes))
+}
+
+// walk finds the shortest walk breadth first, and of several the one whose hops go furthest. It is nil where there is none.
+func walk(def *v1alpha1.AddonDefinition, from, to, kubernetes string) []string {
 	walks := [][]string{{from}}
 	seen := map[string]bool{from: true}
 	for len(walks) > 0 {
-		walk := walks[0]
+		trail := walks[0]
 		walks = walks[1:]
 		for _, hop := range slices.Backward(def.Spec.Versions) {
-			if seen[hop.Version] || !allowsHop(def, walk[len(walk)-1], &hop) || checkKubernetes(&hop, kubernetes) != nil {
+			if seen[hop.Version] || !allowsHop(def, trail[len(trail)-1], &hop) || checkKubernetes(&hop, kubernetes) != nil {
 				continue
 			}
-			next := append(slices.Clone(walk), hop.Version)
+			next := append(slices.Clone(trail), hop.Version)
 			if hop.Version == to {
-				return next[1:], nil
+				return next[1:]
 			}
 			seen[hop.Version] = true
 			walks = append(walks, next)
 		}
 	}
-	return nil, fmt.Errorf("no upgrade path of %s leads from %s to %s; %s", def.Name, from, to, edgesInto(def, to, kubernetes))
+	return nil
 }
 
 // allowsHop says whether a running version may move to a listed one in a single step.
@@ -50,7 +57,8 @@ func allowsHop(def *v1alpha1.AddonDefinition, from string, to *v1alpha1.VersionD
 	}
 	if running.semantic == nil || next.semantic == nil {
 		names := versionNames(def.Spec.Versions)
-		return slices.Index(names, from)+1 == slices.Index(names, to.Version)
+		before := slices.Index(names, from)
+		return before >= 0 && names[before+1] == to.Version // a newer one is listed, so there is a next one
 	}
 	if running.semantic.Major() == next.semantic.Major() {
 		return next.semantic.Minor()-running.semantic.Minor() <= 1
@@ -66,17 +74,26 @@ func lastMinor(def *v1alpha1.AddonDefinition, running Version) bool {
 	})
 }
 
-func edgesInto(def *v1alpha1.AddonDefinition, to, kubernetes string) string {
+// obstacle says what is in the way to a version: its absence, this Kubernetes on the way that there would be, or missing hops.
+func obstacle(def *v1alpha1.AddonDefinition, from, to, kubernetes string) string {
 	target := findVersion(def, to)
 	if target == nil {
-		return fmt.Sprintf("%s is not in the catalogue", to)
+		return fmt.Sprintf("%s is not in the catalogue; the nearest: %s", to, nearestVersions(def, to))
 	}
-	if err := checkKubernetes(target, kubernetes); err != nil {
-		return err.Error()
+	for _, hop := range walk(def, from, to, "") {
+		if err := checkKubernetes(findVersion(def, hop), kubernetes); err != nil {
+			return err.Error()
+		}
 	}
-	from := slices.DeleteFunc(versionNames(def.Spec.Versions), func(v string) bool { return !allowsHop(def, v, target) })
-	if len(from) == 0 {
-		return fmt.Sprintf("the catalogue lists no version that may move to %s", to)
+	var sources []string
+	for _, name := range versionNames(def.Spec.Versions) {
+		if allowsHop(def, name, target) {
+			sources = append(sources, name)
+		}
 	}
-	return fmt.Sprintf("%s can be reached from %s", to, strings.Join(from, ", "))
+	if len(sources) == 0 {
+		return fmt.Sprintf("the catalogue lists no version from which %s can be reached; add one to the AddonDefinition", to)
+	}
+	slices.Reverse(sources)
+	return fmt.Sprintf("%s can be reached from %s only", to, abridged(sources))
 }
