@@ -3,7 +3,7 @@ package addons
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +23,7 @@ func ValidateDefinition(def *v1alpha1.AddonDefinition) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := validateLabel(field.NewPath("metadata", "name"), def.Name, validation.DNS1123LabelMaxLength)
 	errs = append(errs, validateRequires(spec.Child("requires"), def)...)
+	errs = append(errs, validateConflicts(spec.Child("conflicts"), def)...)
 	errs = append(errs, validateReleases(spec.Child("releases"), def.Spec.Releases)...)
 	return append(errs, validateVersions(spec.Child("versions"), def)...)
 }
@@ -47,7 +48,20 @@ func validateRequires(path *field.Path, def *v1alpha1.AddonDefinition) field.Err
 		if requirement.Addon == def.Name {
 			errs = append(errs, field.Invalid(at.Child("addon"), requirement.Addon, "an add-on cannot require itself"))
 		}
+		if requirement.Addon == "" && requirement.Version != "" {
+			errs = append(errs, field.Invalid(at.Child("version"), requirement.Version, "can only be set together with addon"))
+		}
 		errs = append(errs, validateRange(at.Child("version"), requirement.Version)...)
+	}
+	return errs
+}
+
+func validateConflicts(path *field.Path, def *v1alpha1.AddonDefinition) field.ErrorList {
+	var errs field.ErrorList
+	for i, conflict := range def.Spec.Conflicts {
+		if conflict.Addon == "" || conflict.Addon == def.Name {
+			errs = append(errs, field.Invalid(path.Index(i).Child("addon"), conflict.Addon, "must name another add-on"))
+		}
 	}
 	return errs
 }
@@ -67,15 +81,18 @@ func validateReleases(path *field.Path, releases []v1alpha1.ReleaseDefinition) f
 		errs = append(errs, validateLabel(at.Child("name"), release.Name, MaxReleaseName)...)
 		errs = append(errs, validateLabel(at.Child("namespace"), release.Namespace, validation.DNS1123LabelMaxLength)...)
 		errs = append(errs, validateChart(at.Child("chart"), release.Chart)...)
+		errs = append(errs, validatePolicies(at, &release)...)
 		errs = append(errs, validateValues(at.Child("values"), release.Values)...)
 	}
 	return errs
 }
 
+var repositoryURL = regexp.MustCompile(`^(oci|https?)://.+$`)
+
 func validateChart(path *field.Path, chart v1alpha1.ChartReference) field.ErrorList {
 	var errs field.ErrorList
-	if !strings.HasPrefix(chart.Repository, "oci://") && !strings.HasPrefix(chart.Repository, "http://") && !strings.HasPrefix(chart.Repository, "https://") {
-		errs = append(errs, field.Invalid(path.Child("repository"), chart.Repository, "must start with https://, http:// or oci://"))
+	if !repositoryURL.MatchString(chart.Repository) {
+		errs = append(errs, field.Invalid(path.Child("repository"), chart.Repository, "must be a URL that starts with https://, http:// or oci://"))
 	}
 	if chart.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), "the chart's name in the repository"))
@@ -83,20 +100,40 @@ func validateChart(path *field.Path, chart v1alpha1.ChartReference) field.ErrorL
 	return errs
 }
 
+func validatePolicies(path *field.Path, release *v1alpha1.ReleaseDefinition) field.ErrorList {
+	errs := validateChoice(path.Child("crds"), release.CRDs, v1alpha1.CRDSkip, v1alpha1.CRDCreate, v1alpha1.CRDCreateReplace)
+	errs = append(errs, validateChoice(path.Child("onFailure"), release.OnFailure, v1alpha1.FailureRetry, v1alpha1.FailureRollback)...)
+	return append(errs, validateChoice(path.Child("driftDetection"), release.DriftDetection, v1alpha1.DriftDisabled, v1alpha1.DriftWarn, v1alpha1.DriftEnabled)...)
+}
+
+func validateChoice[T ~string](path *field.Path, value T, choices ...T) field.ErrorList {
+	if value == "" || slices.Contains(choices, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, choices)}
+}
+
+var exactVersion = regexp.MustCompile(`^[0-9A-Za-z][-+._0-9A-Za-z]*$`)
+
 func validateVersions(path *field.Path, def *v1alpha1.AddonDefinition) field.ErrorList {
 	if len(def.Spec.Versions) == 0 {
 		return field.ErrorList{field.Required(path, "an add-on has at least one version")}
 	}
 	var errs field.ErrorList
-	for i, version := range def.Spec.Versions {
-		at := path.Index(i)
-		if i > 0 && ParseVersion(def.Spec.Versions[i-1].Version).Compare(ParseVersion(version.Version)) >= 0 {
-			errs = append(errs, field.Invalid(at.Child("version"), version.Version,
-				fmt.Sprintf("versions must ascend, and %q comes before it", def.Spec.Versions[i-1].Version)))
+	known := map[string]string{} // charts: the version that is made of them
+	for i := range def.Spec.Versions {
+		version, at := &def.Spec.Versions[i], path.Index(i)
+		if !exactVersion.MatchString(version.Version) {
+			errs = append(errs, field.Invalid(at.Child("version"), version.Version, "must be an exact version, such as 1.2.3"))
 		}
-		if version.Version == "" {
-			errs = append(errs, field.Required(at.Child("version"), "an exact version"))
+		if i > 0 {
+			errs = append(errs, validateSuccessor(at, &def.Spec.Versions[i-1], version)...)
 		}
+		charts := charts(version)
+		if other, taken := known[charts]; taken {
+			errs = append(errs, field.Invalid(at.Child("releases"), charts, fmt.Sprintf("%s has the same charts: what is deployed could not tell the two apart", other)))
+		}
+		known[charts] = version.Version
 		errs = append(errs, validateRange(at.Child("kubernetes"), version.Kubernetes)...)
 		errs = append(errs, validateRange(at.Child("upgradeFrom"), version.UpgradeFrom)...)
 		errs = append(errs, validateReleaseVersions(at.Child("releases"), def, version.Releases)...)
@@ -104,12 +141,35 @@ func validateVersions(path *field.Path, def *v1alpha1.AddonDefinition) field.Err
 	return errs
 }
 
+// validateSuccessor makes sure that versions ascend, and that an upgrade leaves no release behind.
+func validateSuccessor(path *field.Path, before, version *v1alpha1.VersionDefinition) field.ErrorList {
+	var errs field.ErrorList
+	if ParseVersion(before.Version).Compare(ParseVersion(version.Version)) >= 0 {
+		errs = append(errs, field.Invalid(path.Child("version"), version.Version, fmt.Sprintf("versions must ascend, and %q comes before it", before.Version)))
+	}
+	for _, name := range sortedKeys(before.Releases) {
+		if _, ok := version.Releases[name]; !ok {
+			errs = append(errs, field.Required(path.Child("releases").Key(name), fmt.Sprintf("%s has this release, and nothing would uninstall it", before.Version)))
+		}
+	}
+	return errs
+}
+
+// charts of a version, as text that only an equal set of charts has.
+func charts(version *v1alpha1.VersionDefinition) string {
+	var list []string
+	for _, name := range sortedKeys(version.Releases) {
+		list = append(list, name+" "+plainChartVersion(version.Releases[name].ChartVersion))
+	}
+	return strings.Join(list, ", ")
+}
+
 func validateReleaseVersions(path *field.Path, def *v1alpha1.AddonDefinition, releases map[string]v1alpha1.ReleaseVersion) field.ErrorList {
 	if len(releases) == 0 {
 		return field.ErrorList{field.Required(path, "a version gives at least one release its chart version")}
 	}
 	var errs field.ErrorList
-	for _, name := range slices.Sorted(maps.Keys(releases)) {
+	for _, name := range sortedKeys(releases) {
 		at := path.Key(name)
 		if !slices.ContainsFunc(def.Spec.Releases, func(r v1alpha1.ReleaseDefinition) bool { return r.Name == name }) {
 			errs = append(errs, field.NotSupported(at, name, releaseNames(def)))
