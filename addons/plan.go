@@ -40,30 +40,70 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 	for _, addon := range world.Addons {
 		existing[addon.Name] = addon
 	}
-	resolved := map[string]bool{}
+	owners := Owners(world.Installers, world.Addons)
+	holds := holds{world: world, leaving: leaving(world, owners), causes: map[string]string{}}
+	for _, problem := range resolution.Problems {
+		if existing[problem.Addon] == nil {
+			holds.causes[problem.Addon] = fmt.Sprintf("the entry of %q has a problem; correct that first", problem.Addon)
+		}
+	}
 	for i := range resolution.Addons {
 		addon := &resolution.Addons[i]
-		if missing := firstMissing(addon.After, resolved, existing); missing != "" && existing[addon.Name] == nil {
-			plan.Held[addon.Name] = fmt.Sprintf("waits for add-on %q, which has a problem of its own", missing)
-			continue
+		if existing[addon.Name] == nil {
+			if reason := holds.install(addon); reason != "" {
+				plan.Held[addon.Name] = reason
+				continue
+			}
 		}
-		resolved[addon.Name] = true
 		if change, needed := planAddon(world, addon, existing[addon.Name], running[addon.Name]); needed {
 			plan.Changes = append(plan.Changes, change)
 		}
 	}
-	plan.Changes = append(plan.Changes, removals(world, installer, running)...)
+	plan.Changes = append(plan.Changes, removals(world, installer, owners, running)...)
 	plan.Digest = digest(plan.Changes)
 	return plan
 }
 
-func firstMissing(names []string, resolved map[string]bool, existing map[string]*v1alpha1.Addon) string {
-	for _, name := range names {
-		if !resolved[name] && existing[name] == nil {
-			return name
+// holds finds what keeps new add-ons from being installed.
+type holds struct {
+	world   World
+	leaving []string
+	causes  map[string]string // add-on that cannot be installed yet: the root cause
+}
+
+// install says why a new add-on is not installed yet; empty when nothing holds it.
+func (h *holds) install(addon *Resolved) string {
+	for _, name := range addon.After {
+		if cause := h.causes[name]; cause != "" {
+			h.causes[addon.Name] = cause
+			return fmt.Sprintf("waits for add-on %q: %s", name, cause)
+		}
+	}
+	for _, name := range h.leaving {
+		if h.conflict(addon.Name, name) || h.conflict(name, addon.Name) {
+			cause := fmt.Sprintf("add-on %q conflicts with %q, which is being removed", addon.Name, name)
+			h.causes[addon.Name] = cause
+			return fmt.Sprintf("waits until add-on %q has gone: %s", name, cause)
 		}
 	}
 	return ""
+}
+
+func (h *holds) conflict(name, other string) bool {
+	def, err := h.world.Catalog.Get(name)
+	return err == nil && slices.ContainsFunc(def.Spec.Conflicts, func(c v1alpha1.Conflict) bool { return c.Addon == other })
+}
+
+// leaving names, sorted, the add-ons that are there and that nobody wants any more.
+func leaving(world World, owners map[string]string) []string {
+	var names []string
+	for _, addon := range world.Addons {
+		if owners[addon.Name] == "" {
+			names = append(names, addon.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running string) (PlannedChange, bool) {
@@ -75,17 +115,21 @@ func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running s
 		return change, false
 	case existing.Spec.State == v1alpha1.Absent:
 		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted again"
+	case running == "" && existing.Spec.Version != addon.Spec.Version:
+		change.Action, change.Reason = v1alpha1.ActionUpgrade, fmt.Sprintf("another version is wanted before %s runs", existing.Spec.Version)
 	case running != "" && running != addon.Spec.Version:
 		change.Action, change.Reason = v1alpha1.ActionUpgrade, "another version is wanted"
-		change.Path = pathOrTarget(world, addon, running)
+		change.Path = pathOrNone(world, addon, running)
+	case existing.Spec.Installer != addon.Spec.Installer:
+		change.Action, change.Reason = v1alpha1.ActionReconfigure, fmt.Sprintf("Installer %q hands it over", existing.Spec.Installer)
 	default:
-		change.Action, change.Reason = v1alpha1.ActionReconfigure, "its values, charts or owner change"
+		change.Action, change.Reason = v1alpha1.ActionReconfigure, "its values or charts change"
 	}
 	return change, true
 }
 
-// pathOrTarget leaves an impossible path for the Addon's own status to explain.
-func pathOrTarget(world World, addon *Resolved, running string) []string {
+// pathOrNone leaves an impossible path for the Addon's own status to explain.
+func pathOrNone(world World, addon *Resolved, running string) []string {
 	def, err := world.Catalog.Get(addon.Name)
 	if err != nil {
 		return nil
@@ -99,8 +143,7 @@ func pathOrTarget(world World, addon *Resolved, running string) []string {
 
 // removals marks as Absent the Installer's Addons that no Installer lists any more. The order is for people to read: each
 // Addon waits for its own dependents.
-func removals(world World, installer *v1alpha1.Installer, running map[string]string) []PlannedChange {
-	owners := Owners(world.Installers, world.Addons)
+func removals(world World, installer *v1alpha1.Installer, owners, running map[string]string) []PlannedChange {
 	var changes []PlannedChange
 	for _, addon := range world.Addons {
 		if addon.Spec.Installer != installer.Name || owners[addon.Name] != "" || addon.Spec.State == v1alpha1.Absent {
@@ -161,8 +204,12 @@ func canonical(spec v1alpha1.AddonSpec) any {
 }
 
 func digest(changes []PlannedChange) string {
-	// Marshalling cannot fail: the changes hold strings, and raw JSON that was parsed before. Map keys come out sorted.
-	text, _ := json.Marshal(changes)
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	hash := sha256.New()
+	encoder := json.NewEncoder(hash)
+	for i := range changes {
+		// Encoding cannot fail: the changes hold strings, and raw JSON that was parsed before. Map keys come out sorted.
+		_ = encoder.Encode(changes[i].Change)
+		_ = encoder.Encode(canonical(changes[i].Spec))
+	}
+	return "sha256:" + hex.EncodeToString(hash.Sum(nil))
 }
