@@ -1,7 +1,8 @@
 package addons
 
 import (
-	"fmt"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -45,7 +46,8 @@ func (d *Dependency) settled() bool {
 
 // Decision is what to do for an add-on now. At most one of Write and Delete is set.
 type Decision struct {
-	// Version that Write brings about: the wanted one, or the next hop towards it.
+	// Version that Write brings about: the wanted one, the next hop towards it, or one that has to settle first; empty when
+	// nothing is written.
 	Version string
 	// Running is the version that runs before anything is done; empty when none does.
 	Running string
@@ -78,84 +80,19 @@ func Decide(o Observation) Decision {
 		return decideRemoval(o)
 	}
 	if o.Definition == nil {
-		return Decision{Hold: &Hold{
-			State:   v1alpha1.StateBlocked,
-			Message: o.Problem,
-			By:      v1alpha1.Blocker{Kind: "AddonDefinition", Name: o.Addon.Name, Message: o.Problem},
-		}}
+		return Decision{Hold: holdDefinition(o, o.Problem)}
 	}
 	d := Decision{Running: RunningVersion(o.Definition, o.Releases)}
 	if d.Hold = holdSuspended(o.Releases); d.Hold != nil {
-		d.Path, _ = Path(o.Definition, d.Running, o.Addon.Spec.Version, o.Kubernetes)
+		d.Path = pathAhead(o, d.Running)
 		return d
 	}
 	decideVersion(o, &d)
-	if d.Hold == nil {
+	if d.Version != "" {
 		d.Write = Releases(o.Definition, &o.Addon.Spec, d.Version, lastReleases(o.Dependencies))
-		d.Poke = pokes(o)
 	}
+	d.Poke = pokes(o)
 	return d
-}
-
-// decideVersion finds the version to write, or why none is written.
-func decideVersion(o Observation, d *Decision) {
-	wanted := o.Addon.Spec.Version
-	switch {
-	case findVersion(o.Definition, wanted) == nil:
-		d.Hold = holdDefinition(o, fmt.Sprintf("version %s of %q is not in the catalogue any more: add it to the AddonDefinition, or choose another version", wanted, o.Addon.Name))
-	case !anyDeployed(o.Releases):
-		d.Version, d.Path = wanted, []string{wanted}
-		d.Hold = holdInstall(o)
-	case d.Running == "":
-		d.Version = askedVersion(o.Definition, o.Releases)
-		d.Path = []string{wanted}
-		if d.Version == "" {
-			d.Hold = holdDefinition(o, fmt.Sprintf("it runs %s, which no version of %q in the catalogue lists: add that version to the AddonDefinition", deployedCharts(o.Releases), o.Addon.Name))
-		}
-	default:
-		decideHop(o, d)
-	}
-}
-
-func decideHop(o Observation, d *Decision) {
-	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, o.Kubernetes)
-	d.Path, d.Version = path, o.Addon.Spec.Version
-	switch {
-	case err != nil:
-		d.Hold = holdDefinition(o, err.Error())
-	case len(path) > 0:
-		d.Version = path[0]
-		d.Hold = holdHop(o, d.Running, path[0])
-	}
-}
-
-// askedVersion is the version that every HelmRelease asks for: the one that an unfinished install or hop leads to.
-func askedVersion(def *v1alpha1.AddonDefinition, observed map[string]Observed) string {
-	asked := map[string]Observed{}
-	for name, release := range observed {
-		release.ChartVersion = release.AskedVersion
-		asked[name] = release
-	}
-	return RunningVersion(def, asked)
-}
-
-func anyDeployed(observed map[string]Observed) bool {
-	for _, release := range observed {
-		if release.ChartVersion != "" {
-			return true
-		}
-	}
-	return false
-}
-
-func deployedCharts(observed map[string]Observed) string {
-	var charts []string
-	for _, name := range sortedKeys(observed) {
-		if observed[name].ChartVersion != "" {
-			charts = append(charts, name+" "+observed[name].ChartVersion)
-		}
-	}
-	return strings.Join(charts, ", ")
 }
 
 func lastReleases(dependencies []Dependency) []string {
@@ -202,5 +139,6 @@ func dependenciesToken(release Observed, around map[string]Observed) (string, bo
 		}
 		tokens = append(tokens, name+"/"+dependency.Token)
 	}
-	return strings.Join(tokens, ","), true
+	sum := sha256.Sum256([]byte(strings.Join(tokens, ",")))
+	return "dependencies-" + hex.EncodeToString(sum[:8]), true
 }

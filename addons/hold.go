@@ -32,48 +32,57 @@ func holdDefinition(o Observation, message string) *Hold {
 // holdInstall holds what Flux's dependsOn cannot see: a required add-on that is not there yet, or not at the required version.
 func holdInstall(o Observation) *Hold {
 	for i := range o.Dependencies {
-		dependency := &o.Dependencies[i]
-		if dependency.Definition == nil {
-			return holdDependency(dependency, "is required, and not there")
-		}
-		if required := unmet(o.Definition, dependency); required != "" {
-			return holdDependency(dependency, fmt.Sprintf("is required at %s, and runs %s", required,
-				orElse(RunningVersion(dependency.Definition, dependency.Releases), "no version yet")))
+		if lack := lacks(o.Definition, &o.Dependencies[i]); lack != "" {
+			return holdDependency(&o.Dependencies[i], lack)
 		}
 	}
 	return nil
 }
 
-// unmet returns the version range that a dependency does not meet; empty when it meets them all.
-func unmet(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
-	for _, requirement := range def.Spec.Requires {
-		if requirement.Addon != dependency.Name || requirement.Version == "" {
-			continue
+// holdHop lets a version move only after everything that it depends on has settled at its own.
+func holdHop(o Observation) *Hold {
+	for i := range o.Dependencies {
+		dependency := &o.Dependencies[i]
+		lack := lacks(o.Definition, dependency)
+		if lack == "" && !dependency.settled() {
+			lack = "has not settled at " + dependency.Desired
 		}
-		within, err := ParseRange(requirement.Version)
-		if err != nil || !within.Contains(ParseVersion(RunningVersion(dependency.Definition, dependency.Releases))) {
-			return requirement.Version
+		if lack != "" {
+			return holdDependency(dependency, lack)
+		}
+	}
+	return nil
+}
+
+// lacks says what a dependency is short of, other than being settled; empty when nothing.
+func lacks(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
+	switch {
+	case dependency.Definition != nil:
+		return lacksVersion(def, dependency)
+	case dependency.Desired == "":
+		return "is required and not there"
+	default:
+		return "has no AddonDefinition that can be used"
+	}
+}
+
+func lacksVersion(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
+	running := RunningVersion(dependency.Definition, dependency.Releases)
+	for _, requirement := range def.Spec.Requires {
+		if requirement.Addon == dependency.Name && requirement.Version != "" && !allows(requirement.Version, running) {
+			return fmt.Sprintf("is required at %s and runs %s", requirement.Version, orElse(running, "no version yet"))
 		}
 	}
 	return ""
 }
 
-// holdHop lets a version move only from a settled one, and only after everything that it depends on has settled at its own.
-func holdHop(o Observation, running, hop string) *Hold {
-	underWay := askedVersion(o.Definition, o.Releases) == hop
-	if !underWay && !Settled(o.Definition, running, o.Releases) && askedVersion(o.Definition, o.Releases) == running {
-		return &Hold{
-			State:   v1alpha1.StateUpgrading,
-			Message: fmt.Sprintf("the upgrade to %s waits until %s has settled: %s", hop, running, firstUnsettled(o.Releases)),
-			By:      v1alpha1.Blocker{Kind: "Addon", Name: o.Addon.Name, Message: fmt.Sprintf("%s has not settled", running)},
-		}
+// holdUnsettled waits until a version has settled.
+func holdUnsettled(o Observation, version, message string) *Hold {
+	return &Hold{
+		State:   v1alpha1.StateUpgrading,
+		Message: fmt.Sprintf("%s: %s", message, firstUnsettled(o)),
+		By:      v1alpha1.Blocker{Kind: "Addon", Name: o.Addon.Name, Message: version + " has not settled"},
 	}
-	for i := range o.Dependencies {
-		if dependency := &o.Dependencies[i]; !underWay && !dependency.settled() {
-			return holdDependency(dependency, fmt.Sprintf("has not settled at %s", orElse(dependency.Desired, "any version")))
-		}
-	}
-	return nil
 }
 
 func holdDependency(dependency *Dependency, how string) *Hold {
@@ -96,10 +105,11 @@ func blockerMessage(dependency *Dependency) string {
 	return string(dependency.State)
 }
 
-func firstUnsettled(observed map[string]Observed) string {
-	for _, name := range sortedKeys(observed) {
-		if release := observed[name]; release.Phase != PhaseSettled {
-			return fmt.Sprintf("release %s: %s", name, release.Message)
+// firstUnsettled prefers the release that fails over those that wait for it.
+func firstUnsettled(o Observation) string {
+	for _, phase := range []Phase{PhaseFailing, PhaseDegraded, PhaseDeleting, PhaseProgressing, PhaseWaiting} {
+		if release, ok := firstIn(o, phase); ok {
+			return fmt.Sprintf("release %s: %s", release.Name, release.Message)
 		}
 	}
 	return "its releases change"

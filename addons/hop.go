@@ -1,0 +1,165 @@
+package addons
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// decideVersion finds the version to write, or why none is written.
+func decideVersion(o Observation, d *Decision) {
+	wanted := o.Addon.Spec.Version
+	asked := askedVersion(o)
+	switch {
+	case findVersion(o.Definition, wanted) == nil:
+		d.Hold = holdDefinition(o, fmt.Sprintf("version %s of %q is not in the catalogue any more; add it to the AddonDefinition, or choose another version", wanted, o.Addon.Name))
+	case !anyDeployed(o.Releases):
+		d.Path = []string{wanted}
+		if d.Hold = holdInstall(o); d.Hold == nil {
+			d.Version = wanted
+		}
+	case asked == "" && d.Running == "":
+		d.Path = []string{wanted}
+		d.Hold = holdDefinition(o, fmt.Sprintf("it runs %s, which no version of %q in the catalogue consists of; add that version to the AddonDefinition", deployedCharts(o.Releases), o.Addon.Name))
+	case asked == "" || asked == d.Running:
+		decideHop(o, d, asked)
+	default:
+		finishHop(o, d, asked)
+	}
+}
+
+// decideHop moves on from a version that runs.
+func decideHop(o Observation, d *Decision, asked string) {
+	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, o.Kubernetes)
+	d.Path = path
+	switch {
+	case err != nil:
+		d.Hold = holdDefinition(o, err.Error())
+	case len(path) == 0:
+		d.Version = o.Addon.Spec.Version
+	case !Settled(o.Definition, d.Running, o.Releases):
+		d.Hold = holdUnsettled(o, d.Running, fmt.Sprintf("the upgrade to %s waits until %s has settled", path[0], d.Running))
+		if asked == "" || ailing(o) {
+			d.Version = d.Running // new values may be the cure, and no hop would ever come without one
+		}
+	default:
+		if d.Hold = holdHop(o); d.Hold == nil {
+			d.Version = path[0]
+		}
+	}
+}
+
+// finishHop goes through with an install or a hop that has begun, whatever is wanted by now: its data may have changed
+// already. Only a hop that fails may be overtaken, by a newer version that the running one may move to as well.
+func finishHop(o Observation, d *Decision, asked string) {
+	wanted := o.Addon.Spec.Version
+	d.Version = asked
+	rest, err := Path(o.Definition, asked, wanted, o.Kubernetes)
+	d.Path = append([]string{asked}, rest...)
+	if err != nil {
+		d.Hold = holdUnsettled(o, asked, fmt.Sprintf("the upgrade to %s has begun and is finished first; after that, %s", asked, err))
+	}
+	if _, failing := firstIn(o, PhaseFailing); !failing || d.Running == "" || holdHop(o) != nil {
+		return
+	}
+	path, err := Path(o.Definition, d.Running, wanted, o.Kubernetes)
+	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 {
+		d.Version, d.Path, d.Hold = path[0], path, nil
+	}
+}
+
+func ailing(o Observation) bool {
+	_, failing := firstIn(o, PhaseFailing)
+	_, degraded := firstIn(o, PhaseDegraded)
+	return failing || degraded
+}
+
+// pathAhead is the path for people to see while nothing is done.
+func pathAhead(o Observation, running string) []string {
+	if running == "" {
+		return []string{o.Addon.Spec.Version}
+	}
+	path, err := Path(o.Definition, running, o.Addon.Spec.Version, o.Kubernetes)
+	if err != nil {
+		return nil
+	}
+	return path
+}
+
+// askedVersion is the version that the HelmReleases ask for: the one that an install or a hop under way leads to. Where the
+// operator died before it had written them all, it is the one that the written ones may be of, and if that leaves a choice, the
+// one with the shortest way to the wanted version. It is empty when the HelmReleases make no such sense.
+func askedVersion(o Observation) string {
+	asked := map[string]Observed{}
+	for name, release := range o.Releases {
+		release.ChartVersion = release.AskedVersion
+		asked[name] = release
+	}
+	if version := RunningVersion(o.Definition, asked); version != "" {
+		return version
+	}
+	begun, fewest := "", -1
+	for i := len(o.Definition.Spec.Versions) - 1; i >= 0; i-- {
+		version := &o.Definition.Spec.Versions[i]
+		if !hasBegun(o, version) {
+			continue
+		}
+		path, err := Path(o.Definition, version.Version, o.Addon.Spec.Version, o.Kubernetes)
+		if err != nil && fewest < 0 {
+			begun = version.Version
+		}
+		if err == nil && (fewest < 0 || len(path) < fewest) {
+			begun, fewest = version.Version, len(path)
+		}
+	}
+	return begun
+}
+
+// hasBegun says whether some HelmReleases ask for a version, and the others, but for missing ones, all for one from which it
+// may be reached in one hop.
+func hasBegun(o Observation, to *v1alpha1.VersionDefinition) bool {
+	some, all := asks(o.Releases, to, to)
+	for i := range o.Definition.Spec.Versions {
+		from := &o.Definition.Spec.Versions[i]
+		if some && !all && allowsHop(o.Definition, from.Version, to) {
+			_, all = asks(o.Releases, from, to)
+		}
+	}
+	return some && all
+}
+
+// asks says whether some releases of a version ask for its chart, and whether all ask for that or for the one of the version before.
+func asks(observed map[string]Observed, before, version *v1alpha1.VersionDefinition) (some, all bool) {
+	all = true
+	for name, at := range version.Releases {
+		release, there := observed[name]
+		switch {
+		case !there:
+		case SameChartVersion(release.AskedVersion, at.ChartVersion):
+			some = true
+		case !SameChartVersion(release.AskedVersion, before.Releases[name].ChartVersion):
+			all = false
+		}
+	}
+	return some, all
+}
+
+func anyDeployed(observed map[string]Observed) bool {
+	for _, release := range observed {
+		if release.ChartVersion != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func deployedCharts(observed map[string]Observed) string {
+	var charts []string
+	for _, name := range sortedKeys(observed) {
+		if observed[name].ChartVersion != "" {
+			charts = append(charts, name+" "+observed[name].ChartVersion)
+		}
+	}
+	return strings.Join(charts, ", ")
+}
