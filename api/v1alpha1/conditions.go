@@ -12,7 +12,7 @@ const (
 	ConditionResolved = "Resolved"
 )
 
-// Reasons of conditions and events. The reason of Ready and Reconciling on an Addon is its state.
+// Reasons of an Installer's conditions. The reason of an Addon's conditions, and of the events on it, is its state.
 const (
 	// ReasonSucceeded means that the spec is met.
 	ReasonSucceeded = "Succeeded"
@@ -20,12 +20,15 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonInvalidSpec means that part of the spec cannot be acted on; the message says which and why.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonFailed means that an add-on failed; the message has the cause.
-	ReasonFailed = "Failed"
-	// ReasonBlocked means that something else must happen first.
-	ReasonBlocked = "Blocked"
-	// ReasonSuspended means that a person asked the operator to wait.
+	// ReasonNotReady means that an add-on is not ready; the message names it and has the cause.
+	ReasonNotReady = "AddonNotReady"
+	// ReasonSuspended means that spec.suspend keeps changes back.
 	ReasonSuspended = "Suspended"
-	// ReasonRemoving means that an uninstall is under way.
+	// ReasonRemoving means that the Installer is being deleted and its add-ons are being uninstalled.
 	ReasonRemoving = "Removing"
+	// ReasonWriteFailed means that the API server refused something that the operator had to write.
+	ReasonWriteFailed = "WriteFailed"
 )
+
+// ReasonRemoved is the reason of the event that ends an add-on's removal.
+const ReasonRemoved = "Removed"

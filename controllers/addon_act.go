@@ -1,0 +1,176 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+	"github.com/kurlsh/addon-operator/flux"
+)
+
+// act carries out a decision, and keeps the observation true to what it wrote. The first failure ends it: what is left is done
+// in the next pass.
+func (r *AddonReconciler) act(ctx context.Context, o *addons.Observation, d addons.Decision) error {
+	for i := range d.Write {
+		if o.Releases[d.Write[i].Name].Phase == addons.PhaseDeleting {
+			continue // it is written anew once Flux is done with the old one
+		}
+		if err := r.writeRelease(ctx, o, d.Write[i]); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Poke)) {
+		if err := r.request(ctx, name, map[string]string{meta.ReconcileRequestAnnotation: d.Poke[name]}); err != nil {
+			return err
+		}
+	}
+	for _, name := range d.Delete {
+		if err := r.deleteRelease(ctx, name); err != nil {
+			return err
+		}
+	}
+	if requested := o.Addon.Annotations[meta.ReconcileRequestAnnotation]; requested != "" && requested != o.Addon.Status.LastHandledReconcileAt {
+		return r.startAfresh(ctx, o, requested)
+	}
+	return nil
+}
+
+// writeRelease writes what the HelmRelease refers to first: Flux backs off exponentially from references that are not there.
+func (r *AddonReconciler) writeRelease(ctx context.Context, o *addons.Observation, release addons.Release) error {
+	if err := r.ensureNamespace(ctx, release); err != nil {
+		return err
+	}
+	repository := &sourcev1.HelmRepository{}
+	if err := r.get(ctx, flux.RepositoryName(release.Repository), repository); err != nil {
+		return err
+	}
+	if _, err := apply(ctx, r.Client, repository, flux.Repository(release.Repository)); err != nil {
+		return err
+	}
+	if defaults := flux.Defaults(release); defaults != nil {
+		live := &corev1.ConfigMap{}
+		if err := r.get(ctx, defaults.Name, live); err != nil {
+			return err
+		}
+		if _, err := apply(ctx, r.Client, live, defaults); err != nil {
+			return err
+		}
+	}
+	live := &helmv2.HelmRelease{}
+	if err := r.get(ctx, release.Name, live); err != nil {
+		return err
+	}
+	if owner := live.Labels[v1alpha1.LabelAddon]; live.ResourceVersion != "" && owner != release.Addon {
+		return foreignError{release: release.Name, owner: owner}
+	}
+	written, err := apply(ctx, r.Client, live, flux.HelmRelease(release))
+	if err != nil {
+		return err
+	}
+	observed, err := r.observeRelease(ctx, written)
+	o.Releases[release.Name] = observed
+	if err == nil && observed.Phase == addons.PhaseSettled {
+		err = r.dropOldDefaults(ctx, release)
+	}
+	return err
+}
+
+// foreignError says that a HelmRelease of the wanted name is there, but not ours.
+type foreignError struct{ release, owner string }
+
+// Error says whose it is and what to do.
+func (e foreignError) Error() string {
+	whose := "was not made by this operator"
+	if e.owner != "" {
+		whose = fmt.Sprintf("belongs to add-on %q", e.owner)
+	}
+	return fmt.Sprintf("HelmRelease %s/%s is there already and %s: rename or remove it, or choose another release name in the AddonDefinition",
+		v1alpha1.Namespace, e.release, whose)
+}
+
+// ensureNamespace makes the release's namespace. One that was there before stays its maker's; it only gets the labels that the
+// definition demands.
+func (r *AddonReconciler) ensureNamespace(ctx context.Context, release addons.Release) error {
+	live := namespaceMetadata(release.Namespace)
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(live), live); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading namespace %s: %w", release.Namespace, err)
+	}
+	desired := namespaceMetadata(release.Namespace)
+	desired.Labels = maps.Clone(release.NamespaceLabels)
+	if live.ResourceVersion == "" || live.Labels[v1alpha1.LabelManagedBy] == v1alpha1.FieldManager {
+		desired.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.FieldManager, v1alpha1.LabelProtected: "true"}
+		maps.Copy(desired.Labels, release.NamespaceLabels)
+	}
+	_, err := apply(ctx, r.Client, live, desired)
+	return err
+}
+
+// dropOldDefaults deletes the release's earlier defaults once it has settled on the present ones.
+func (r *AddonReconciler) dropOldDefaults(ctx context.Context, release addons.Release) error {
+	var list corev1.ConfigMapList
+	if err := r.Client.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.MatchingFields{indexRelease: release.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing the defaults of release %s: %w", release.Name, err)
+	}
+	for i := range list.Items {
+		if list.Items[i].Name == flux.DefaultsName(release) && len(release.Defaults) > 0 {
+			continue
+		}
+		if err := r.Client.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting old defaults %s: %w", list.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// request asks Flux to look at a HelmRelease now. The annotations have a field manager of their own, so that applying the
+// HelmRelease does not take them away.
+func (r *AddonReconciler) request(ctx context.Context, release string, annotations map[string]string) error {
+	live := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: release}}
+	live.SetGroupVersionKind(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind))
+	patch := client.MergeFrom(live.DeepCopy())
+	live.Annotations = annotations
+	logf.FromContext(ctx).Info("Asking Flux to look at a release", "release", release)
+	if err := r.Client.Patch(ctx, live, patch, client.FieldOwner(v1alpha1.FieldManager+"-request")); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("asking Flux to look at HelmRelease %s: %w", release, err)
+	}
+	return nil
+}
+
+// startAfresh passes a person's request on to Flux, and resets what it counts as failed attempts.
+func (r *AddonReconciler) startAfresh(ctx context.Context, o *addons.Observation, token string) error {
+	for _, name := range slices.Sorted(maps.Keys(o.Releases)) {
+		if o.Releases[name].SuspendedBy != "" {
+			continue // Flux would take the token for handled without acting on it
+		}
+		annotations := map[string]string{meta.ReconcileRequestAnnotation: token, helmv2.ResetRequestAnnotation: token}
+		if err := r.request(ctx, name, annotations); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteRelease deletes a HelmRelease exactly as it was observed: had somebody changed it since, the pass would start again.
+func (r *AddonReconciler) deleteRelease(ctx context.Context, name string) error {
+	live := &helmv2.HelmRelease{}
+	if err := r.get(ctx, name, live); err != nil || live.ResourceVersion == "" {
+		return err
+	}
+	logf.FromContext(ctx).Info("Uninstalling", "release", name)
+	preconditions := client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion}
+	if err := r.Client.Delete(ctx, live, preconditions); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting HelmRelease %s: %w", name, err)
+	}
+	return nil
+}

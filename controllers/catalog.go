@@ -1,0 +1,44 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// Catalog gives the controllers the current catalogue. It is made anew only when a definition in the cluster has changed.
+type Catalog struct {
+	// Reader of AddonDefinitions, normally the manager's cache.
+	Reader client.Reader
+	// Builtin are the definitions that come with the operator.
+	Builtin []v1alpha1.AddonDefinition
+
+	mu      sync.Mutex
+	key     string
+	current addons.Catalog
+}
+
+// Current returns the catalogue of the built-in definitions and those in the cluster.
+func (c *Catalog) Current(ctx context.Context) (addons.Catalog, error) {
+	var list v1alpha1.AddonDefinitionList
+	if err := c.Reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return addons.Catalog{}, fmt.Errorf("listing AddonDefinitions: %w", err)
+	}
+	var key strings.Builder
+	for i := range list.Items {
+		fmt.Fprintf(&key, "%s@%s,", list.Items[i].UID, list.Items[i].ResourceVersion)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if key := key.String(); c.key == "" || c.key != key {
+		c.current = addons.NewCatalog(c.Builtin, list.Items)
+		c.key = key
+	}
+	return c.current, nil
+}

@@ -1,0 +1,123 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+	"github.com/kurlsh/addon-operator/flux"
+)
+
+// InstallerReconciler turns an Installer into Addons. It runs one pass at a time, so that two Installers cannot both take an
+// add-on.
+type InstallerReconciler struct {
+	// Client reads from the manager's cache, with the indexes of Setup, and writes to the API server.
+	Client     client.Client
+	Catalog    *Catalog
+	Kubernetes *KubernetesVersion
+	Events     events.EventRecorder
+	Clock      clock.PassiveClock
+}
+
+// intent is what one pass has made of an Installer.
+type intent struct {
+	installer  *v1alpha1.Installer
+	world      addons.World
+	resolution addons.Resolution
+	plan       addons.Plan
+}
+
+// Reconcile does one pass for an Installer: observe, resolve, plan, apply, report.
+func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1.Installer) (ctrl.Result, error) {
+	world, running, err := r.observe(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if installer.DeletionTimestamp != nil && len(owned(world, installer)) == 0 {
+		return ctrl.Result{}, r.release(ctx, installer)
+	}
+	in := intent{installer: installer, world: world, resolution: addons.Resolve(world, installer)}
+	in.plan = addons.MakePlan(world, installer, in.resolution, running)
+	var applyErr error
+	if !installer.Spec.Suspend || installer.DeletionTimestamp != nil {
+		applyErr = r.apply(ctx, in)
+	}
+	return settleError(r.report(ctx, in, applyErr), applyErr)
+}
+
+// observe gathers what an Installer is resolved against, and the version that each add-on runs at.
+func (r *InstallerReconciler) observe(ctx context.Context) (addons.World, map[string]string, error) {
+	world := addons.World{Kubernetes: r.Kubernetes.Current(ctx)}
+	var err error
+	if world.Catalog, err = r.Catalog.Current(ctx); err != nil {
+		return world, nil, err
+	}
+	var installers v1alpha1.InstallerList
+	if err := r.Client.List(ctx, &installers, client.UnsafeDisableDeepCopy); err != nil {
+		return world, nil, fmt.Errorf("listing Installers: %w", err)
+	}
+	for i := range installers.Items {
+		world.Installers = append(world.Installers, &installers.Items[i])
+	}
+	var list v1alpha1.AddonList
+	if err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return world, nil, fmt.Errorf("listing Addons: %w", err)
+	}
+	for i := range list.Items {
+		world.Addons = append(world.Addons, &list.Items[i])
+	}
+	running, err := r.running(ctx, world.Catalog)
+	return world, running, err
+}
+
+func (r *InstallerReconciler) running(ctx context.Context, catalog addons.Catalog) (map[string]string, error) {
+	var list helmv2.HelmReleaseList
+	if err := r.Client.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing HelmReleases: %w", err)
+	}
+	observed := map[string]map[string]addons.Observed{}
+	for i := range list.Items {
+		name := list.Items[i].Labels[v1alpha1.LabelAddon]
+		if observed[name] == nil {
+			observed[name] = map[string]addons.Observed{}
+		}
+		observed[name][list.Items[i].Name] = flux.Observe(&list.Items[i], flux.Sources{})
+	}
+	running := map[string]string{}
+	for name, releases := range observed {
+		if def, err := catalog.Get(name); err == nil {
+			running[name] = addons.RunningVersion(def, releases)
+		}
+	}
+	return running, nil
+}
+
+func owned(world addons.World, installer *v1alpha1.Installer) []*v1alpha1.Addon {
+	var ours []*v1alpha1.Addon
+	for _, addon := range world.Addons {
+		if addon.Spec.Installer == installer.Name {
+			ours = append(ours, addon)
+		}
+	}
+	return ours
+}
+
+// release lets a deleted Installer go once none of its add-ons is left.
+func (r *InstallerReconciler) release(ctx context.Context, installer *v1alpha1.Installer) error {
+	before := installer.DeepCopy()
+	if !controllerutil.RemoveFinalizer(installer, v1alpha1.FinalizerUninstall) {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, installer, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("releasing Installer %s: %w", installer.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// apply writes the Addons of a plan in its order, under a finalizer that keeps the Installer until they are gone again.
+func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
+	if err := r.hold(ctx, in.installer); err != nil {
+		return err
+	}
+	live := map[string]*v1alpha1.Addon{}
+	for _, addon := range in.world.Addons {
+		live[addon.Name] = addon
+	}
+	specs := map[string]v1alpha1.AddonSpec{}
+	var names []string
+	for _, addon := range owned(in.world, in.installer) {
+		specs[addon.Name] = addon.Spec
+		names = append(names, addon.Name)
+	}
+	for _, change := range in.plan.Changes {
+		if _, known := specs[change.Addon]; !known {
+			names = append(names, change.Addon)
+		}
+		specs[change.Addon] = change.Spec
+		logf.FromContext(ctx).Info("Changing an add-on", "addon", change.Addon, "action", change.Action, "reason", change.Reason)
+	}
+	for _, name := range names {
+		if err := r.writeAddon(ctx, in.installer, live[name], name, specs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *InstallerReconciler) writeAddon(ctx context.Context, installer *v1alpha1.Installer, live *v1alpha1.Addon, name string, spec v1alpha1.AddonSpec) error {
+	if live == nil {
+		live = &v1alpha1.Addon{}
+	}
+	if live.DeletionTimestamp != nil {
+		return nil // it is written anew once the old one has gone
+	}
+	desired := &v1alpha1.Addon{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Addon"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:       name,
+			Finalizers: []string{v1alpha1.FinalizerUninstall},
+			Labels: map[string]string{
+				v1alpha1.LabelManagedBy: v1alpha1.FieldManager,
+				v1alpha1.LabelInstaller: installer.Name,
+				v1alpha1.LabelProtected: "true",
+			},
+		},
+		Spec: spec,
+	}
+	if token := installer.Annotations[meta.ReconcileRequestAnnotation]; token != "" {
+		desired.Annotations = map[string]string{meta.ReconcileRequestAnnotation: token}
+	}
+	_, err := apply(ctx, r.Client, live, desired)
+	return err
+}
+
+func (r *InstallerReconciler) hold(ctx context.Context, installer *v1alpha1.Installer) error {
+	before := installer.DeepCopy()
+	if installer.DeletionTimestamp != nil || !controllerutil.AddFinalizer(installer, v1alpha1.FinalizerUninstall) {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, installer, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("adding the finalizer to Installer %s: %w", installer.Name, err)
+	}
+	return nil
+}

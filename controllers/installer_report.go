@@ -1,0 +1,149 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// report writes the Installer's status if it changed, and an event if what it says of readiness did.
+func (r *InstallerReconciler) report(ctx context.Context, in intent, applyErr error) error {
+	installer := in.installer
+	before := installer.DeepCopy()
+	status := &installer.Status
+	status.ObservedGeneration = installer.Generation
+	status.LastHandledReconcileAt = installer.Annotations[meta.ReconcileRequestAnnotation]
+	status.Plan = plan(in)
+	status.Addons = r.since(status.Addons, summaries(in))
+	apimeta.SetStatusCondition(&status.Conditions, resolvedCondition(in))
+	verdict := in.verdict(status.Addons)
+	if applyErr != nil && !apierrors.IsConflict(applyErr) {
+		verdict = failedToWrite(applyErr)
+	}
+	verdict.setConditions(&status.Conditions, installer.Generation)
+	if apiequality.Semantic.DeepEqual(before.Status, installer.Status) {
+		return nil
+	}
+	if err := r.Client.Status().Patch(ctx, installer, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing the status of Installer %s: %w", installer.Name, err)
+	}
+	r.announce(before, verdict)
+	return nil
+}
+
+func failedToWrite(err error) verdict {
+	return verdict{reconciling: true, reason: v1alpha1.ReasonWriteFailed, message: err.Error()}
+}
+
+// announce makes an event when readiness changes, or its reason does.
+func (r *InstallerReconciler) announce(before *v1alpha1.Installer, now verdict) {
+	ready := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil && ready.Reason == now.reason {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if now.stalled {
+		kind = corev1.EventTypeWarning
+	}
+	r.Events.Eventf(before, nil, kind, now.reason, "Report", "%s", now.message)
+}
+
+// plan lists the changes that a pass has made, or that a suspended Installer keeps back.
+func plan(in intent) *v1alpha1.Plan {
+	if !in.installer.Spec.Suspend || len(in.plan.Changes) == 0 {
+		return nil
+	}
+	result := &v1alpha1.Plan{Digest: in.plan.Digest}
+	for _, change := range in.plan.Changes {
+		result.Changes = append(result.Changes, change.Change)
+	}
+	return result
+}
+
+func resolvedCondition(in intent) metav1.Condition {
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionResolved, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSucceeded,
+		Message: "every add-on was found in a version that fits", ObservedGeneration: in.installer.Generation,
+	}
+	if messages := problems(in); len(messages) > 0 {
+		condition.Status, condition.Reason = metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec
+		condition.Message = strings.Join(messages, "; ")
+	}
+	return condition
+}
+
+func problems(in intent) []string {
+	var messages []string
+	for _, problem := range in.resolution.Problems {
+		messages = append(messages, problem.Message)
+	}
+	return messages
+}
+
+// summaries lists the Installer's add-ons: resolved ones in install order, then those with problems, then those that are going.
+func summaries(in intent) []v1alpha1.AddonSummary {
+	live := map[string]*v1alpha1.Addon{}
+	for _, addon := range in.world.Addons {
+		if addon.Spec.Installer == in.installer.Name {
+			live[addon.Name] = addon
+		}
+	}
+	var result []v1alpha1.AddonSummary
+	for _, resolved := range in.resolution.Addons {
+		summary := summarize(resolved.Name, live[resolved.Name])
+		summary.DesiredVersion = resolved.Spec.Version
+		if held := in.plan.Held[resolved.Name]; held != "" {
+			summary.State, summary.Message = v1alpha1.StateBlocked, held
+		}
+		result = append(result, summary)
+	}
+	for _, problem := range in.resolution.Problems {
+		summary := summarize(problem.Addon, live[problem.Addon])
+		if summary.State == v1alpha1.StatePending {
+			summary.State = v1alpha1.StateBlocked
+		}
+		summary.Message = problem.Message
+		result = append(result, summary)
+	}
+	for _, addon := range owned(in.world, in.installer) {
+		if !slices.ContainsFunc(result, func(s v1alpha1.AddonSummary) bool { return s.Name == addon.Name }) {
+			result = append(result, summarize(addon.Name, addon))
+		}
+	}
+	return result
+}
+
+func summarize(name string, addon *v1alpha1.Addon) v1alpha1.AddonSummary {
+	summary := v1alpha1.AddonSummary{Name: name, State: v1alpha1.StatePending}
+	if addon == nil || addon.Status.State == "" {
+		return summary
+	}
+	summary.State, summary.Version, summary.Path = addon.Status.State, addon.Status.Version, addon.Status.Path
+	summary.Message = readyMessage(addon)
+	return summary
+}
+
+// since keeps the time at which an add-on entered its state.
+func (r *InstallerReconciler) since(before, now []v1alpha1.AddonSummary) []v1alpha1.AddonSummary {
+	for i := range now {
+		now[i].Since = &metav1.Time{Time: r.Clock.Now().Truncate(time.Second)}
+		for _, old := range before {
+			if old.Name == now[i].Name && old.State == now[i].State {
+				now[i].Since = old.Since
+			}
+		}
+	}
+	return now
+}

@@ -1,0 +1,107 @@
+package controllers
+
+import (
+	"fmt"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// verdict sums up an Installer. It is ready only if its spec makes sense, everything of it has been written, and every Addon says
+// of its present spec that it is ready.
+func (in intent) verdict(summaries []v1alpha1.AddonSummary) verdict {
+	unready := in.unready(summaries)
+	switch {
+	case in.installer.DeletionTimestamp != nil:
+		return verdict{reconciling: true, reason: v1alpha1.ReasonRemoving, message: "uninstalling its add-ons: " + list(unready)}
+	case in.installer.Spec.Suspend && len(in.plan.Changes) > 0:
+		return verdict{reason: v1alpha1.ReasonSuspended, message: fmt.Sprintf("spec.suspend holds back changes of: %s", in.changed())}
+	case len(in.resolution.Problems) > 0:
+		moving := in.moving(summaries)
+		return verdict{reconciling: moving, stalled: !moving, reason: v1alpha1.ReasonInvalidSpec, message: strings.Join(problems(in), "; ")}
+	case len(unready) > 0:
+		moving := in.moving(summaries)
+		reason := v1alpha1.ReasonProgressing
+		if !moving || in.failing(summaries) {
+			reason = v1alpha1.ReasonNotReady
+		}
+		return verdict{reconciling: moving, stalled: !moving, reason: reason, message: list(unready)}
+	default:
+		return verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: fmt.Sprintf("%d add-ons are ready", len(summaries))}
+	}
+}
+
+// unready lists what keeps the Installer from being ready, in install order.
+func (in intent) unready(summaries []v1alpha1.AddonSummary) []string {
+	var lines []string
+	for _, summary := range summaries {
+		if !in.ready(summary.Name) {
+			lines = append(lines, fmt.Sprintf("%s is %s (%s)", summary.Name, summary.State, summary.Message))
+		}
+	}
+	return lines
+}
+
+func (in intent) addon(name string) *v1alpha1.Addon {
+	for _, addon := range in.world.Addons {
+		if addon.Name == name {
+			return addon
+		}
+	}
+	return nil
+}
+
+func (in intent) ready(name string) bool {
+	addon := in.addon(name)
+	if addon == nil || addon.Spec.State == v1alpha1.Absent || addon.Status.ObservedGeneration != addon.Generation {
+		return false
+	}
+	for _, change := range in.plan.Changes {
+		if change.Addon == name {
+			return false
+		}
+	}
+	return apimeta.IsStatusConditionTrue(addon.Status.Conditions, v1alpha1.ConditionReady)
+}
+
+// moving says whether anything that is not ready will change by itself.
+func (in intent) moving(summaries []v1alpha1.AddonSummary) bool {
+	if len(in.plan.Changes) > 0 {
+		return true
+	}
+	for _, summary := range summaries {
+		if addon := in.addon(summary.Name); addon != nil && !in.ready(summary.Name) &&
+			(addon.Status.ObservedGeneration != addon.Generation || apimeta.IsStatusConditionTrue(addon.Status.Conditions, v1alpha1.ConditionReconciling)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (in intent) failing(summaries []v1alpha1.AddonSummary) bool {
+	for _, summary := range summaries {
+		if summary.State == v1alpha1.StateFailed {
+			return true
+		}
+	}
+	return false
+}
+
+func (in intent) changed() string {
+	names := make([]string, 0, len(in.plan.Changes))
+	for _, change := range in.plan.Changes {
+		names = append(names, change.Addon)
+	}
+	return strings.Join(names, ", ")
+}
+
+// list joins lines, and stays readable when there are many.
+func list(lines []string) string {
+	const shown = 3
+	if len(lines) <= shown {
+		return strings.Join(lines, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(lines[:shown], "; "), len(lines)-shown)
+}

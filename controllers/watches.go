@@ -1,0 +1,157 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// The indexes of the cache, so that no pass has to look at every object.
+const (
+	indexAddon      = "addon"      // HelmReleases by the add-on that they belong to
+	indexDependsOn  = "dependsOn"  // HelmReleases by the releases that they wait for
+	indexRepository = "repository" // HelmReleases by the HelmRepository of their chart
+	indexRelease    = "release"    // ConfigMaps by the release whose defaults they hold
+)
+
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	byLabel := func(label string) client.IndexerFunc {
+		return func(object client.Object) []string {
+			if value := object.GetLabels()[label]; value != "" {
+				return []string{value}
+			}
+			return nil
+		}
+	}
+	for _, index := range []struct {
+		kind  client.Object
+		field string
+		value client.IndexerFunc
+	}{
+		{&helmv2.HelmRelease{}, indexAddon, byLabel(v1alpha1.LabelAddon)},
+		{&helmv2.HelmRelease{}, indexDependsOn, dependsOn},
+		{&helmv2.HelmRelease{}, indexRepository, repositoryOf},
+		{&corev1.ConfigMap{}, indexRelease, byLabel(v1alpha1.LabelRelease)},
+	} {
+		if err := indexer.IndexField(ctx, index.kind, index.field, index.value); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", index.kind, index.field, err)
+		}
+	}
+	return nil
+}
+
+func dependsOn(object client.Object) []string {
+	hr, ok := object.(*helmv2.HelmRelease)
+	if !ok {
+		return nil
+	}
+	names := make([]string, 0, len(hr.Spec.DependsOn))
+	for _, dependency := range hr.Spec.DependsOn {
+		names = append(names, dependency.Name)
+	}
+	return names
+}
+
+func repositoryOf(object client.Object) []string {
+	hr, ok := object.(*helmv2.HelmRelease)
+	if !ok || hr.Spec.Chart == nil {
+		return nil
+	}
+	return []string{hr.Spec.Chart.Spec.SourceRef.Name}
+}
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
+}
+
+// mapRelease leads from a HelmRelease to its add-on, to those that wait for it, and to those on their way out that it depends
+// on: they go once nothing does.
+func (r *AddonReconciler) mapRelease(ctx context.Context, object client.Object) []reconcile.Request {
+	requests := r.mapLabelled(ctx, object)
+	requests = append(requests, r.requestsBy(ctx, indexDependsOn, object.GetName())...)
+	for _, name := range dependsOn(object) {
+		var hr helmv2.HelmRelease
+		var addon v1alpha1.Addon
+		if r.get(ctx, name, &hr) != nil || r.Client.Get(ctx, client.ObjectKey{Name: hr.Labels[v1alpha1.LabelAddon]}, &addon) != nil {
+			continue
+		}
+		if addon.Spec.State == v1alpha1.Absent {
+			requests = append(requests, request(addon.Name))
+		}
+	}
+	return requests
+}
+
+// mapLabelled leads from an object to the add-on that it was made for.
+func (r *AddonReconciler) mapLabelled(_ context.Context, object client.Object) []reconcile.Request {
+	if name := object.GetLabels()[v1alpha1.LabelAddon]; name != "" {
+		return []reconcile.Request{request(name)}
+	}
+	return nil
+}
+
+func (r *AddonReconciler) mapRepository(ctx context.Context, object client.Object) []reconcile.Request {
+	return r.requestsBy(ctx, indexRepository, object.GetName())
+}
+
+// requestsBy asks for the add-ons of the HelmReleases under an index. It reads from the cache, which fails only at shutdown.
+func (r *AddonReconciler) requestsBy(ctx context.Context, index, value string) []reconcile.Request {
+	var list helmv2.HelmReleaseList
+	if err := r.Client.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.MatchingFields{index: value}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, r.mapLabelled(ctx, &list.Items[i])...)
+	}
+	return requests
+}
+
+// mapAddon leads from an Addon to those that need it: they pass on what it reports, and may wait for it to come or go.
+func (r *AddonReconciler) mapAddon(ctx context.Context, object client.Object) []reconcile.Request {
+	return r.mapDefinitions(ctx, func(def *v1alpha1.AddonDefinition, catalog addons.Catalog) bool {
+		provider, err := catalog.Get(object.GetName())
+		return err == nil && addons.MayNeed(def, provider)
+	})
+}
+
+// mapDefinition leads from an AddonDefinition to every Addon: capabilities and order may change with it.
+func (r *AddonReconciler) mapDefinition(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.mapDefinitions(ctx, func(*v1alpha1.AddonDefinition, addons.Catalog) bool { return true })
+}
+
+func (r *AddonReconciler) mapDefinitions(ctx context.Context, wanted func(*v1alpha1.AddonDefinition, addons.Catalog) bool) []reconcile.Request {
+	var list v1alpha1.AddonList
+	catalog, err := r.Catalog.Current(ctx)
+	if err != nil || r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy) != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if def, err := catalog.Get(list.Items[i].Name); err != nil || wanted(def, catalog) {
+			requests = append(requests, request(list.Items[i].Name))
+		}
+	}
+	return requests
+}
+
+// requested lets through changes of the spec, deletions, and requests to reconcile now.
+func requested() predicate.Predicate {
+	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			const annotation = meta.ReconcileRequestAnnotation
+			return e.ObjectOld.GetAnnotations()[annotation] != e.ObjectNew.GetAnnotations()[annotation]
+		},
+	})
+}
