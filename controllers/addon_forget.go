@@ -29,11 +29,11 @@ func (r *AddonReconciler) forget(ctx context.Context, addon *v1alpha1.Addon) err
 	if err := r.dropUnusedRepositories(ctx); err != nil {
 		return err
 	}
-	if err := r.release(ctx, addon); err != nil {
-		return err
-	}
 	if err := r.Client.Delete(ctx, addon); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting Addon %s: %w", addon.Name, err)
+	}
+	if err := r.release(ctx, addon); err != nil {
+		return err
 	}
 	r.Events.Eventf(addon, nil, corev1.EventTypeNormal, v1alpha1.ReasonRemoved, "Remove", "add-on %s was uninstalled", addon.Name)
 	return nil

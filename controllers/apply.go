@@ -66,9 +66,10 @@ func content(object client.Object) (*unstructured.Unstructured, error) {
 	return claimed, nil
 }
 
-// matches says whether an object is as intended: the same outside of metadata, and with at least the intended metadata.
+// matches says whether an object is as intended: the same in every top-level field that the intent speaks of, and with at
+// least the intended metadata.
 func matches(current, intent *unstructured.Unstructured) bool {
-	for _, key := range bodyKeys(current, intent) {
+	for _, key := range bodyKeys(intent) {
 		if !apiequality.Semantic.DeepEqual(withoutSuspend(key, current.Object[key]), intent.Object[key]) {
 			return false
 		}
@@ -85,15 +86,12 @@ func matches(current, intent *unstructured.Unstructured) bool {
 	return contains(current.GetLabels(), intent.GetLabels()) && contains(current.GetAnnotations(), intent.GetAnnotations())
 }
 
-func bodyKeys(objects ...*unstructured.Unstructured) []string {
+// bodyKeys are the top-level fields that an intent speaks of, and that are then ours whole.
+func bodyKeys(intent *unstructured.Unstructured) []string {
 	var keys []string
-	seen := map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "status": true}
-	for _, object := range objects {
-		for key := range object.Object {
-			if !seen[key] {
-				keys = append(keys, key)
-				seen[key] = true
-			}
+	for key := range intent.Object {
+		if key != "apiVersion" && key != "kind" && key != "metadata" {
+			keys = append(keys, key)
 		}
 	}
 	return keys
@@ -124,11 +122,8 @@ func strip(ctx context.Context, c client.Client, written, intent *unstructured.U
 	if err != nil {
 		return fmt.Errorf("reading spec.suspend of %s %s: %w", intent.GetKind(), intent.GetName(), err)
 	}
-	for _, key := range bodyKeys(written, intent) {
-		delete(written.Object, key)
-		if body, wanted := intent.Object[key]; wanted {
-			written.Object[key] = runtime.DeepCopyJSONValue(body)
-		}
+	for _, key := range bodyKeys(intent) {
+		written.Object[key] = runtime.DeepCopyJSONValue(intent.Object[key])
 	}
 	if spec, ok := written.Object["spec"].(map[string]any); ok && suspends {
 		spec["suspend"] = suspend
