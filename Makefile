@@ -19,6 +19,9 @@ GOLANGCI_LINT := $(TOOL) -modfile=tools/lint/go.mod golangci-lint-kube-api-linte
 GO_LICENSES := $(TOOL) -modfile=tools/audit/go.mod go-licenses
 HELM := $(TOOL) -modfile=tools/helm/go.mod helm
 
+# With -p 1, one package at a time, where packages start clusters: each fills a small machine.
+GO_TEST := go test -race -shuffle=on -timeout=40m
+
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go deploy/chart/files/crds deploy/bundle.yaml docs/api.md
 
 .PHONY: help
@@ -62,16 +65,19 @@ vulnerabilities: ## Check linked code against the Go vulnerability database, whe
 	VULNDB=$(VULNDB) tools/audit/vulnerabilities ./...
 
 .PHONY: test
-test: ## Run every test that a change must pass, on a real cluster too (needs gcc; 2 to 10 minutes).
-	go test -race -shuffle=on -timeout=40m ./...
+test: test-unit ## Run every test that a change must pass, also those on a real cluster (needs gcc; the first run builds the cluster).
+	@echo "== Tests on a real cluster"
+	go build -race ./...
+	$(GO_TEST) -p 1 -v ./controllers/... ./cmd/... ./e2e/...
 
 .PHONY: test-unit
-test-unit: ## Run the tests that need no cluster (seconds).
-	go test -race -shuffle=on ./api/... ./addons/... ./flux/...
+test-unit: ## Run the tests that need no cluster.
+	@echo "== Tests without a cluster"
+	$(GO_TEST) ./api/... ./addons/... ./flux/...
 
 .PHONY: e2e
-e2e: ## Run the user stories on a real cluster, with their progress.
-	go test -race -shuffle=on -timeout=40m -v ./e2e/...
+e2e: ## Run the user stories on a real cluster; RUN='Install|Remove' selects some.
+	$(GO_TEST) -p 1 -v -run='$(RUN)' ./e2e/...
 
 .PHONY: bench
 bench: ## Measure against Flux and Helm on the same charts.
