@@ -190,8 +190,7 @@ func goTool(ctx context.Context, dir string, env []string, args ...string) (stri
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.Output()
 	if err != nil {
-		var failed *exec.ExitError
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 			return "", fmt.Errorf("go %s in %s: %w\n%s", args[0], dir, err, failed.Stderr)
 		}
 		return "", fmt.Errorf("go %s in %s: %w", args[0], dir, err)

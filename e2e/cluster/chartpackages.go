@@ -81,7 +81,7 @@ func (p packager) packageAll(ctx context.Context, target string) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, version := range strings.Fields(string(content)) {
+		for version := range strings.FieldsSeq(string(content)) {
 			if err := p.packageOne(ctx, filepath.Dir(list), version, unfinished); err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func TestChartEndpointsBreakAndMend(t *testing.T) {
 		get(t, url, http.StatusOK)
 
 		require.NoError(t, endpoint.Down())
-		_, err := http.Get(url)
+		_, _, err := request(t, url)
 		require.ErrorContains(t, err, "connection refused")
 		require.NoError(t, endpoint.Up())
 		get(t, url, http.StatusOK)
@@ -94,15 +94,23 @@ func TestChartEndpointsBreakAndMend(t *testing.T) {
 	}
 }
 
-func get(t *testing.T, url string, status int) string {
+func get(t *testing.T, url string, want int) string {
+	t.Helper()
+	status, body, err := request(t, url)
+	require.NoError(t, err)
+	assert.Equal(t, want, status, "%s: %s", url, body)
+	return body
+}
+
+func request(t *testing.T, url string) (status int, body string, err error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	if err != nil {
+		return 0, "", err
+	}
 	defer func() { assert.NoError(t, response.Body.Close()) }()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	assert.Equal(t, status, response.StatusCode, "%s: %s", url, body)
-	return string(body)
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
 }

@@ -28,7 +28,7 @@ func (l *local) startControlPlane(ctx context.Context) error {
 	if err := os.WriteFile(l.auditPolicy(), []byte(auditPolicy), 0o600); err != nil {
 		return fmt.Errorf("write the audit policy: %w", err)
 	}
-	if _, err := l.run(etcd, etcdArgs(filepath.Join(l.dir, etcd), etcdPort, peerPort)); err != nil {
+	if err := l.startEtcd(ctx, etcdPort, peerPort); err != nil {
 		return err
 	}
 	server, err := l.run(apiServer, append(l.apiServerArgs(etcdPort, apiPort), l.options.APIServerArgs...))
@@ -62,11 +62,13 @@ func connect(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-func etcdArgs(dir string, clientPort, peerPort int) []string {
+// startEtcd waits for etcd, because the API server waits a second before it
+// tries again to reach one that is not there yet.
+func (l *local) startEtcd(ctx context.Context, clientPort, peerPort int) error {
 	clientURL, peerURL := "http://"+loopback(clientPort), "http://"+loopback(peerPort)
-	return []string{
+	args := []string{
 		"--name=main",
-		"--data-dir=" + dir,
+		"--data-dir=" + filepath.Join(l.dir, etcd),
 		"--listen-client-urls=" + clientURL,
 		"--advertise-client-urls=" + clientURL,
 		"--listen-peer-urls=" + peerURL,
@@ -77,6 +79,13 @@ func etcdArgs(dir string, clientPort, peerPort int) []string {
 		"--election-timeout=100",  // the election timeout, a second by default
 		"--log-level=warn",
 	}
+	database, err := l.launch(command{
+		Name: etcd, Path: l.binaries[etcd], Args: args, Log: l.logPath(etcd), Health: clientURL + "/health",
+	})
+	if err != nil {
+		return err
+	}
+	return database.waitHealthy(ctx)
 }
 
 func (l *local) apiServerArgs(etcdPort, port int) []string {

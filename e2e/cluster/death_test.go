@@ -34,7 +34,9 @@ func TestClusterEndsWithAKilledProgram(t *testing.T) {
 		t.Skip("only Linux ends children with their parent")
 	}
 	dir := t.TempDir()
-	program := exec.CommandContext(t.Context(), os.Args[0])
+	itself, err := os.Executable()
+	require.NoError(t, err)
+	program := exec.CommandContext(t.Context(), itself)
 	program.Env = append(os.Environ(), orphanDir+"="+dir)
 	output, err := program.StdoutPipe()
 	require.NoError(t, err)

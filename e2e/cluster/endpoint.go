@@ -20,6 +20,7 @@ type Endpoint struct {
 
 	mu       sync.Mutex
 	server   *http.Server // nil while down
+	served   chan error   // why the server ended
 	login    *login
 	requests int
 }
@@ -48,7 +49,7 @@ func newEndpoint(listen, advertise string, port int, handler http.Handler) (*End
 func (e *Endpoint) URL() string { return e.url }
 
 // Down stops the server: connections are refused until Up. Calling it again
-// does nothing.
+// does nothing. The error says why the server had ended before.
 func (e *Endpoint) Down() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,7 +58,11 @@ func (e *Endpoint) Down() error {
 	}
 	server := e.server
 	e.server = nil
-	return server.Close()
+	err := errors.Join(server.Close(), <-e.served)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve charts on %s: %w", e.listen, err)
 }
 
 // Up starts the server again after Down. Calling it again does nothing.
@@ -73,11 +78,9 @@ func (e *Endpoint) Up() error {
 	}
 	server := &http.Server{Handler: http.HandlerFunc(e.serve), ReadHeaderTimeout: time.Minute}
 	e.server = server
-	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			panic(fmt.Sprintf("serve charts on %s: %v", e.listen, err))
-		}
-	}()
+	served := make(chan error, 1)
+	e.served = served
+	go func() { served <- server.Serve(listener) }()
 	return nil
 }
 

@@ -131,7 +131,7 @@ func (k *kind) chartHost(ctx context.Context) (listen, advertise string, err err
 	if err != nil {
 		return "", "", fmt.Errorf("find the address of kind's network: %w", err)
 	}
-	for _, gateway := range strings.Fields(string(out)) {
+	for gateway := range strings.FieldsSeq(string(out)) {
 		if strings.Contains(gateway, ".") { // kind's IPv6 network is not reachable everywhere
 			return "0.0.0.0", gateway, nil
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -25,7 +26,7 @@ func startTime(pid int) (started string, alive bool) {
 	}
 	// The second field is the program's name in parentheses and may hold
 	// anything; the state is field 3 and the start time field 22.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const state, start = 0, 19
 	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
 		return "", false
