@@ -53,7 +53,7 @@ lint: ## Run the linters of .golangci.yaml, and Helm's on the chart.
 .PHONY: verify
 verify: ## Check that generated files are current, code is clean, licences are fit and no vulnerability is known.
 	tools/gen/stale $(GENERATED)
-	go mod tidy -diff
+	@go mod tidy -diff >/dev/null || { echo "Stale: go.mod and go.sum are not as 'go mod tidy' writes them." >&2; exit 1; }
 	@$(MAKE) lint licences vulnerabilities
 
 .PHONY: licences
