@@ -1,7 +1,6 @@
 package addons
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,16 +129,25 @@ func (r *resolver) spec(entry *v1alpha1.InstallerAddon) v1alpha1.AddonSpec {
 	}
 }
 
-// fail keeps the first problem of an add-on: later ones tend to follow from it. Problems of other Installers' add-ons are theirs.
-func (r *resolver) fail(name, child, format string, args ...any) {
-	if _, ours := r.wanted[name]; !ours || r.problems[name] != "" {
-		return
+// problem keeps the first problem of an add-on: later ones tend to follow from it. Problems of other Installers' add-ons are theirs.
+func (r *resolver) problem(name, message string) {
+	if _, ours := r.wanted[name]; ours && r.problems[name] == "" {
+		r.problems[name] = message
 	}
+}
+
+func (r *resolver) fail(name, child, format string, args ...any) {
 	path := field.NewPath("spec", "addons").Key(name)
 	if child != "" {
 		path = path.Child(child)
 	}
-	r.problems[name] = fmt.Sprintf("%s: %s", path, fmt.Sprintf(format, args...))
+	r.problem(name, fmt.Sprintf("%s: %s", path, fmt.Sprintf(format, args...)))
+}
+
+func (r *resolver) reject(name string, errs field.ErrorList) {
+	if len(errs) > 0 {
+		r.problem(name, errs.ToAggregate().Error())
+	}
 }
 
 func (r *resolver) resolveEntry(entry *v1alpha1.InstallerAddon) {
@@ -162,32 +170,34 @@ func (r *resolver) resolveEntry(entry *v1alpha1.InstallerAddon) {
 		return
 	}
 	r.versions[entry.Name] = version
-	if err := validateOverrides(def, entry); err != nil {
-		r.fail(entry.Name, "", "%s", err)
-	}
+	r.checkOverrides(def, entry)
 }
 
-// validateOverrides checks that every value has a release to go to.
-func validateOverrides(def *v1alpha1.AddonDefinition, entry *v1alpha1.InstallerAddon) error {
+// checkOverrides makes sure that every value has a release to go to.
+func (r *resolver) checkOverrides(def *v1alpha1.AddonDefinition, entry *v1alpha1.InstallerAddon) {
 	names := releaseNames(def)
-	if (entry.Values != nil || len(entry.ValuesFrom) > 0) && len(names) > 1 {
-		return fmt.Errorf("add-on %q has several releases (%s); give each its values under releases", def.Name, strings.Join(names, ", "))
+	given := ""
+	switch {
+	case entry.Values != nil:
+		given = "values"
+	case len(entry.ValuesFrom) > 0:
+		given = "valuesFrom"
 	}
-	if errs := validateValues(field.NewPath("values"), entry.Values); len(errs) > 0 {
-		return errs.ToAggregate()
+	if given != "" && len(names) > 1 {
+		r.fail(entry.Name, given, "add-on %q has several releases (%s); give each its values under releases", def.Name, strings.Join(names, ", "))
 	}
+	if given != "" && len(entry.Releases) > 0 {
+		r.fail(entry.Name, "releases", "values are given both for the add-on and under releases; keep one of the two")
+	}
+	path := field.NewPath("spec", "addons").Key(entry.Name)
+	r.reject(entry.Name, validateValues(path.Child("values"), entry.Values))
 	for _, override := range entry.Releases {
+		at := path.Child("releases").Key(override.Name)
 		if !slices.Contains(names, override.Name) {
-			return fmt.Errorf("add-on %q has no release %q; it has %s", def.Name, override.Name, strings.Join(names, ", "))
+			r.problem(entry.Name, fmt.Sprintf("%s: add-on %q has no release %q; it has %s", at, def.Name, override.Name, strings.Join(names, ", ")))
 		}
-		if errs := validateValues(field.NewPath("releases").Key(override.Name).Child("values"), override.Values); len(errs) > 0 {
-			return errs.ToAggregate()
-		}
+		r.reject(entry.Name, validateValues(at.Child("values"), override.Values))
 	}
-	if len(names) == 1 && len(entry.Releases) > 0 && (entry.Values != nil || len(entry.ValuesFrom) > 0) {
-		return errors.New("values are given both for the add-on and under releases; keep one of the two")
-	}
-	return nil
 }
 
 // addForeign adds what other Installers run to what requirements and conflicts are checked against.

@@ -28,12 +28,8 @@ func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes s
 	open := slices.DeleteFunc(slices.Clone(def.Spec.Versions), func(v v1alpha1.VersionDefinition) bool {
 		return within == nil && ParseVersion(v.Version).Prerelease() || within != nil && !within.Contains(ParseVersion(v.Version))
 	})
-	if len(open) == 0 && within != nil && !slices.ContainsFunc(def.Spec.Versions, isSemantic) {
-		return "", fmt.Errorf("the versions of %q are not semver, so no range such as %q contains them; name one exactly, such as %s",
-			def.Name, request, newestFirst(def.Spec.Versions))
-	}
 	if len(open) == 0 {
-		return "", fmt.Errorf("the catalogue has %s; the nearest: %s", none(def, request), nearestVersions(def, request))
+		return "", noneOpen(def, request, within)
 	}
 	listed := slices.DeleteFunc(slices.Clone(open), func(v v1alpha1.VersionDefinition) bool {
 		return channel != "" && !slices.Contains(v.Channels, channel)
@@ -48,6 +44,18 @@ func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes s
 		}
 	}
 	return "", fmt.Errorf("there is %s for this cluster's Kubernetes: %w", none(def, request), checkKubernetes(&listed[len(listed)-1], kubernetes))
+}
+
+func noneOpen(def *v1alpha1.AddonDefinition, request string, within *Range) error {
+	switch {
+	case within == nil:
+		return fmt.Errorf("the catalogue has %s; name a pre-release exactly, such as %s", none(def, request), newestFirst(def.Spec.Versions))
+	case !slices.ContainsFunc(def.Spec.Versions, isSemantic):
+		return fmt.Errorf("the versions of %q are not semver, so no range such as %q contains them; name one exactly, such as %s",
+			def.Name, request, newestFirst(def.Spec.Versions))
+	default:
+		return fmt.Errorf("the catalogue has %s; the nearest: %s", none(def, request), nearestVersions(def, request))
+	}
 }
 
 func isSemantic(version v1alpha1.VersionDefinition) bool {
