@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -84,15 +85,18 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) prepareDir(detached bool) error {
+func (c *Cluster) prepareDir(detached bool) (err error) {
 	if c.dir != "" {
+		if c.dir, err = filepath.Abs(c.dir); err != nil {
+			return err
+		}
 		return os.MkdirAll(c.dir, 0o755)
 	}
 	if detached {
 		return errors.New("a detached cluster needs a directory")
 	}
-	dir, err := os.MkdirTemp("", "cluster-")
-	c.dir, c.temporary = dir, true
+	c.temporary = true
+	c.dir, err = os.MkdirTemp("", "cluster-")
 	return err
 }
 

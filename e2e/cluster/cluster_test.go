@@ -1,11 +1,11 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -109,16 +109,18 @@ func start(t *testing.T, options cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// processesOf lists the running programs that were given a path in the folder.
+// processesOf lists the running programs that were given a path in the folder,
+// as an argument or in their environment.
 func processesOf(t *testing.T, dir string) []string {
 	t.Helper()
-	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	paths, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(t, err)
 	var found []string
 	for _, path := range paths {
-		arguments, _ := os.ReadFile(path) // gone meanwhile if it cannot be read
-		if strings.Contains(string(arguments), dir) {
-			found = append(found, strings.ReplaceAll(string(arguments), "\x00", " "))
+		arguments, _ := os.ReadFile(filepath.Join(path, "cmdline")) // gone meanwhile if it cannot be read
+		environment, _ := os.ReadFile(filepath.Join(path, "environ"))
+		if bytes.Contains(arguments, []byte(dir)) || bytes.Contains(environment, []byte(dir)) {
+			found = append(found, string(bytes.ReplaceAll(arguments, []byte{0}, []byte{' '})))
 		}
 	}
 	return found

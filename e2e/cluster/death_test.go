@@ -44,7 +44,7 @@ func TestClusterEndsWithAKilledProgram(t *testing.T) {
 	line, err := bufio.NewReader(output).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "started: <nil>\n", line)
-	require.Len(t, processesOf(t, dir), 2)
+	require.Len(t, processesOf(t, dir), 3, "etcd, the API server and the program itself")
 
 	require.NoError(t, program.Process.Kill())
 	require.Error(t, program.Wait())

@@ -52,6 +52,10 @@ func (g *group) forget() error {
 // fs.ErrNotExist when there is none. It does not check that the cluster still
 // runs; what has ended can be restarted, and Stop ends the rest.
 func Attach(dir string) (*Cluster, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("attach to a cluster: %w", err)
+	}
 	content, err := os.ReadFile(statePath(dir))
 	if err != nil {
 		return nil, fmt.Errorf("attach to a cluster: %w", err)
