@@ -50,8 +50,9 @@ func settledWorld() *world {
 	w.chart.Generation, w.chart.Status.ObservedGeneration = 2, 2
 	w.chart.Spec.Chart, w.chart.Spec.Version = r.Chart, r.ChartVersion
 	w.chart.Spec.SourceRef = sourcev1.LocalHelmChartSourceReference{Kind: sourcev1.HelmRepositoryKind, Name: w.repository.Name}
-	setReady(&w.chart.Status.Conditions, metav1.ConditionTrue, sourcev1.ChartPullSucceededReason, "pulled 'webapp' chart with version '1.0.0'")
-	setReady(&w.repository.Status.Conditions, metav1.ConditionTrue, meta.SucceededReason, "stored artifact")
+	w.chart.Status.Artifact = &meta.Artifact{Revision: r.ChartVersion}
+	w.chartReady(metav1.ConditionTrue, sourcev1.ChartPullSucceededReason, "pulled 'webapp' chart with version '1.0.0'")
+	w.repositoryReady(metav1.ConditionTrue, meta.SucceededReason, "stored artifact")
 	return w
 }
 
@@ -76,8 +77,18 @@ func (w *world) reconciling(message string) {
 	w.set(meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
 }
 
-func setReady(conditions *[]metav1.Condition, status metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(conditions, metav1.Condition{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: message})
+func (w *world) chartReady(status metav1.ConditionStatus, reason, message string) {
+	setReady(&w.chart.Status.Conditions, w.chart.Generation, status, reason, message)
+}
+
+func (w *world) repositoryReady(status metav1.ConditionStatus, reason, message string) {
+	setReady(&w.repository.Status.Conditions, w.repository.Generation, status, reason, message)
+}
+
+func setReady(conditions *[]metav1.Condition, generation int64, status metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(conditions, metav1.Condition{
+		Type: meta.ReadyCondition, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
+	})
 }
 
 // respec is a change of the spec that Flux has not seen.

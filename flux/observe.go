@@ -24,6 +24,7 @@ const (
 	actionPrefix        = "Running '"
 
 	unnoticed = "waiting for Flux to look at it"
+	unfetched = "waiting for its chart to be fetched"
 )
 
 // Observe reads what a HelmRelease really says. Its Ready condition alone does not tell: it may speak of an older spec or chart version,
@@ -140,15 +141,28 @@ func (r report) phaseOfRunning(ready *metav1.Condition) (addons.Phase, string) {
 		return addons.PhaseDegraded, r.failureMessage(ready)
 	case ready.Status == metav1.ConditionTrue:
 		return r.phaseOfSource(ready.Message)
-	case ready.Status == metav1.ConditionUnknown:
+	case ready.Status == metav1.ConditionUnknown && !r.artifactLost():
 		return r.phaseOfSource("Flux is checking it") // what 1.4.0 says at the start of every check
-	case ready.Reason == helmv2.DependencyNotReadyReason:
+	case ready.Status == metav1.ConditionFalse && ready.Reason == helmv2.DependencyNotReadyReason:
 		return r.phaseOfSource("runs; Flux checks it again once what it depends on is ready")
-	case ready.Reason == reasonSourceUnready || ready.Reason == helmv2.ArtifactFailedReason:
-		return addons.PhaseDegraded, orElse(r.sourceFailure(), ready.Message)
+	case ready.Status == metav1.ConditionUnknown || awaitsSource(ready):
+		return addons.PhaseDegraded, orElse(r.sourceFailure(), unfetched)
+	case ready.Reason == helmv2.InstallFailedReason || ready.Reason == helmv2.UpgradeFailedReason:
+		return addons.PhaseDegraded, r.staleFailure(ready)
 	default:
 		return addons.PhaseDegraded, r.failureMessage(ready)
 	}
+}
+
+func awaitsSource(ready *metav1.Condition) bool {
+	return ready.Reason == reasonSourceUnready || ready.Reason == helmv2.ArtifactFailedReason
+}
+
+// staleFailure is of an attempt with values that were taken back before Helm recorded a revision. Versions of helm-controller before
+// 1.5.0 show it for ever, and keep dependents waiting.
+func (r report) staleFailure(ready *metav1.Condition) string {
+	return fmt.Sprintf("runs as asked, but Flux still reports an earlier attempt, until told: flux reconcile helmrelease %s -n %s --force (%s)",
+		r.hr.Name, r.hr.Namespace, ready.Message)
 }
 
 // phaseOfSource settles a release that runs as asked, unless its chart is yet to be fetched from where the spec now says: until
@@ -160,7 +174,7 @@ func (r report) phaseOfSource(message string) (addons.Phase, string) {
 	if failure := r.sourceFailure(); failure != "" {
 		return addons.PhaseDegraded, failure
 	}
-	return addons.PhaseProgressing, "waiting for its chart to be fetched"
+	return addons.PhaseProgressing, unfetched
 }
 
 // action is the Helm action that runs, in Flux's words; empty while Flux only checks.
@@ -212,22 +226,26 @@ func (r report) phaseOfChanging(ready *metav1.Condition) (addons.Phase, string) 
 		return addons.PhaseWaiting, ready.Message
 	case ready.Status == metav1.ConditionUnknown && r.action() != "":
 		return addons.PhaseProgressing, ready.Message
-	case ready.Status == metav1.ConditionUnknown || ready.Reason == reasonSourceUnready || ready.Reason == helmv2.ArtifactFailedReason:
-		return r.phaseOfFetching(ready)
+	case ready.Status == metav1.ConditionUnknown || awaitsSource(ready):
+		return r.phaseOfChecking(ready)
 	default:
 		return addons.PhaseFailing, r.failureMessage(ready)
 	}
 }
 
-// phaseOfFetching looks at the sources, also while Flux checks again: their failure outlasts its Ready=Unknown.
-func (r report) phaseOfFetching(ready *metav1.Condition) (addons.Phase, string) {
-	if failure := r.sourceFailure(); failure != "" {
+// phaseOfChecking sees through the check that precedes an attempt: what failed before it has not got better yet.
+func (r report) phaseOfChecking(ready *metav1.Condition) (addons.Phase, string) {
+	released := r.condition(helmv2.ReleasedCondition)
+	switch failure := r.sourceFailure(); {
+	case failure != "":
 		return addons.PhaseFailing, failure
-	}
-	if ready.Status == metav1.ConditionUnknown {
+	case ready.Status == metav1.ConditionFalse:
+		return addons.PhaseProgressing, unfetched
+	case released != nil && released.Status == metav1.ConditionFalse && released.ObservedGeneration == r.hr.Generation:
+		return addons.PhaseFailing, r.failureMessage(ready)
+	default:
 		return addons.PhaseProgressing, ready.Message
 	}
-	return addons.PhaseProgressing, "waiting for its chart to be fetched"
 }
 
 // failureMessage finds the cause of a failure where Ready only says what followed: that it is tried again, was rolled back, or

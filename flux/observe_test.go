@@ -105,7 +105,7 @@ func TestSettledNeedsEveryCondition(t *testing.T) {
 		"8 the new source fails": {
 			change: func(w *world) {
 				w.chart.Generation++
-				setReady(&w.chart.Status.Conditions, metav1.ConditionFalse, "ChartPullError", "no such chart")
+				w.chartReady(metav1.ConditionFalse, "ChartPullError", "no such chart")
 			},
 			phase: addons.PhaseDegraded, message: "no such chart",
 		},
@@ -276,6 +276,25 @@ func TestFailuresThatNeverStall(t *testing.T) {
 			},
 			phase: addons.PhaseFailing, message: "context deadline exceeded",
 		},
+		"upgrade failed, about to be tried again": {
+			change: func(w *world) {
+				w.ask("1.1.0")
+				w.hr.Status.ObservedGeneration, w.hr.Status.LastAttemptedGeneration = w.hr.Generation, w.hr.Generation
+				w.hr.Status.History = append(helmv2.Snapshots{snapshot(4, "failed", "1.1.0")}, w.hr.Status.History...)
+				w.set(helmv2.ReleasedCondition, metav1.ConditionFalse, helmv2.UpgradeFailedReason, "Helm upgrade failed: context deadline exceeded")
+				w.reconciling(prerequisites)
+				w.ready(metav1.ConditionUnknown, meta.ProgressingReason, prerequisites)
+			},
+			phase: addons.PhaseFailing, message: "context deadline exceeded",
+		},
+		"a fix after a failed upgrade": {
+			change: func(w *world) {
+				w.set(helmv2.ReleasedCondition, metav1.ConditionFalse, helmv2.UpgradeFailedReason, "Helm upgrade failed: context deadline exceeded")
+				w.ask("1.1.1")
+				w.ready(metav1.ConditionUnknown, meta.ProgressingReason, prerequisites)
+			},
+			phase: addons.PhaseProgressing, message: prerequisites,
+		},
 		"action under way": {
 			change: func(w *world) {
 				w.ask("1.1.0")
@@ -313,13 +332,21 @@ func TestFailuresThatNeverStall(t *testing.T) {
 func TestRunningReleaseIsAtWorstDegraded(t *testing.T) {
 	cases := map[string]observation{}
 	for _, reason := range []string{
-		"SourceNotReady", helmv2.ArtifactFailedReason, "ValuesError", "RESTClientError", "StateError", "ReconcileError",
-		"RetryAfterInterval", helmv2.UpgradeFailedReason,
+		"ValuesError", "ChartMutateError", "RESTClientError", "StateError", "ReconcileError", "RetryAfterInterval",
 	} {
 		cases[reason] = observation{
 			change: func(w *world) { w.ready(metav1.ConditionFalse, reason, "cause of "+reason) },
 			phase:  addons.PhaseDegraded, message: "cause of " + reason,
 		}
+	}
+	cases["failure of values that were taken back"] = observation{
+		change: func(w *world) {
+			w.set(helmv2.ReleasedCondition, metav1.ConditionFalse, helmv2.UpgradeFailedReason, "Helm upgrade failed: set password")
+			w.respec()
+			w.hr.Status.ObservedGeneration, w.hr.Status.LastAttemptedGeneration = w.hr.Generation, w.hr.Generation
+			w.ready(metav1.ConditionFalse, helmv2.UpgradeFailedReason, "Helm upgrade failed: set password")
+		},
+		phase: addons.PhaseDegraded, message: "flux reconcile helmrelease web -n kurl-addons --force (Helm upgrade failed: set password)",
 	}
 	observeAll(t, cases)
 }

@@ -2,13 +2,17 @@ package flux
 
 import (
 	"fmt"
-	"net/url"
+	"regexp"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// reasonRepositoryUnread is what source-controller says of a chart while the repository has no index yet: usual for a new one, and
+// otherwise the repository's failure.
+const reasonRepositoryUnread = "NoSourceArtifact"
 
 // Sources are what a release's chart comes from. Either may be nil: not made yet, or gone.
 type Sources struct {
@@ -21,6 +25,11 @@ type Sources struct {
 func (r report) sourceIsCurrent() bool {
 	chart := r.sources.Chart
 	return chart == nil || r.chartIsAsked() && chart.Status.ObservedGeneration == chart.Generation
+}
+
+// artifactLost says whether the chart has to be fetched again, as after source-controller lost its storage.
+func (r report) artifactLost() bool {
+	return r.chartIsAsked() && r.sources.Chart.Status.Artifact == nil
 }
 
 // chartIsAsked says whether the HelmChart asks for the chart that the spec now asks for.
@@ -36,28 +45,26 @@ func (r report) sourceFailure() string {
 		return ""
 	}
 	asked := r.hr.Spec.Chart.Spec
-	where := fmt.Sprintf("repository %s", asked.SourceRef.Name)
+	where := "repository " + asked.SourceRef.Name
 	if repository := r.sources.Repository; repository != nil {
 		where = location(repository)
-		if c := failed(repository.Status.Conditions); c != nil {
-			return fmt.Sprintf("%s: %s", where, c.Message)
+		if c := failed(repository.Status.Conditions, repository.Generation); c != nil {
+			return withoutPassword(fmt.Sprintf("%s: %s", where, c.Message))
 		}
 	}
 	if !r.chartIsAsked() {
 		return ""
 	}
-	if c := failed(r.sources.Chart.Status.Conditions); c != nil {
-		return fmt.Sprintf("chart %s %s from %s: %s", asked.Chart, asked.Version, where, c.Message)
+	chart := r.sources.Chart
+	if c := failed(chart.Status.Conditions, chart.Generation); c != nil && c.Reason != reasonRepositoryUnread {
+		return withoutPassword(fmt.Sprintf("chart %s %s from %s: %s", asked.Chart, asked.Version, where, c.Message))
 	}
 	return ""
 }
 
-// location names a repository, without a password that may be in its URL, and the Secrets that fetching from it rests on.
+// location names a repository and the Secrets that fetching from it rests on.
 func location(repository *sourcev1.HelmRepository) string {
 	where := "repository " + repository.Spec.URL
-	if address, err := url.Parse(repository.Spec.URL); err == nil {
-		where = "repository " + address.Redacted()
-	}
 	if ref := repository.Spec.SecretRef; ref != nil {
 		where += fmt.Sprintf(" with the credentials in Secret %s/%s", repository.Namespace, ref.Name)
 	}
@@ -67,10 +74,18 @@ func location(repository *sourcev1.HelmRepository) string {
 	return where
 }
 
-func failed(conditions []metav1.Condition) *metav1.Condition {
+// failed is the Ready condition of a source if it is False, and speaks of the present spec.
+func failed(conditions []metav1.Condition, generation int64) *metav1.Condition {
 	ready := apimeta.FindStatusCondition(conditions, meta.ReadyCondition)
-	if ready == nil || ready.Status != metav1.ConditionFalse {
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration < generation {
 		return nil
 	}
 	return ready
+}
+
+var password = regexp.MustCompile(`://[^/\s@]*@`)
+
+// withoutPassword takes user names and passwords out of URLs: source-controller quotes them.
+func withoutPassword(text string) string {
+	return password.ReplaceAllString(text, "://xxxxx@")
 }
