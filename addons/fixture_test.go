@@ -64,6 +64,16 @@ func upgradeFrom(name, within string) edit {
 	return at(name, func(v *v1alpha1.VersionDefinition) { v.UpgradeFrom = within })
 }
 
+// charted sets the chart version of each release at a version.
+func charted(name string, charts map[string]string) edit {
+	return at(name, func(v *v1alpha1.VersionDefinition) {
+		v.Releases = map[string]v1alpha1.ReleaseVersion{}
+		for release, version := range charts {
+			v.Releases[release] = v1alpha1.ReleaseVersion{ChartVersion: version}
+		}
+	})
+}
+
 func inChannel(channel string, names ...string) edit {
 	return func(def *v1alpha1.AddonDefinition) {
 		for _, name := range names {

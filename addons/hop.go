@@ -100,17 +100,18 @@ func askedVersion(o Observation) string {
 		return version
 	}
 	begun, fewest := "", -1
-	for i := len(o.Definition.Spec.Versions) - 1; i >= 0; i-- {
-		version := &o.Definition.Spec.Versions[i]
-		if !hasBegun(o, version) {
+	h := newHops(o.Definition)
+	for i := len(h.versions) - 1; i >= 0; i-- {
+		if !hasBegun(o, h, i) {
 			continue
 		}
-		path, err := Path(o.Definition, version.Version, o.Addon.Spec.Version, o.Kubernetes)
+		version := h.versions[i].String()
+		path, err := Path(o.Definition, version, o.Addon.Spec.Version, o.Kubernetes)
 		if err != nil && fewest < 0 {
-			begun = version.Version
+			begun = version
 		}
 		if err == nil && (fewest < 0 || len(path) < fewest) {
-			begun, fewest = version.Version, len(path)
+			begun, fewest = version, len(path)
 		}
 	}
 	return begun
@@ -118,12 +119,12 @@ func askedVersion(o Observation) string {
 
 // hasBegun says whether some HelmReleases ask for a version, and the others, but for missing ones, all for one from which it
 // may be reached in one hop.
-func hasBegun(o Observation, to *v1alpha1.VersionDefinition) bool {
-	some, all := asks(o.Releases, to, to)
-	for i := range o.Definition.Spec.Versions {
-		from := &o.Definition.Spec.Versions[i]
-		if some && !all && allowsHop(o.Definition, from.Version, to) {
-			_, all = asks(o.Releases, from, to)
+func hasBegun(o Observation, h hops, to int) bool {
+	version := &o.Definition.Spec.Versions[to]
+	some, all := asks(o.Releases, version, version)
+	for i := range h.versions {
+		if some && !all && h.allow(h.versions[i], to) {
+			_, all = asks(o.Releases, &o.Definition.Spec.Versions[i], version)
 		}
 	}
 	return some && all

@@ -25,59 +25,79 @@ func Path(def *v1alpha1.AddonDefinition, from, to, kubernetes string) ([]string,
 
 // walk finds the shortest walk breadth first, and of several the one whose hops go furthest. It is nil where there is none.
 func walk(def *v1alpha1.AddonDefinition, from, to, kubernetes string) []string {
+	h := newHops(def)
 	walks := [][]string{{from}}
 	seen := map[string]bool{from: true}
+	for i := range def.Spec.Versions {
+		seen[def.Spec.Versions[i].Version] = checkKubernetes(&def.Spec.Versions[i], kubernetes) != nil
+	}
 	for len(walks) > 0 {
 		trail := walks[0]
 		walks = walks[1:]
-		for _, hop := range slices.Backward(def.Spec.Versions) {
-			if seen[hop.Version] || !allowsHop(def, trail[len(trail)-1], &hop) || checkKubernetes(&hop, kubernetes) != nil {
+		running := ParseVersion(trail[len(trail)-1])
+		for i, next := range slices.Backward(h.versions) {
+			if seen[next.String()] || !h.allow(running, i) {
 				continue
 			}
-			next := append(slices.Clone(trail), hop.Version)
-			if hop.Version == to {
-				return next[1:]
+			longer := append(slices.Clone(trail), next.String())
+			if next.String() == to {
+				return longer[1:]
 			}
-			seen[hop.Version] = true
-			walks = append(walks, next)
+			seen[next.String()] = true
+			walks = append(walks, longer)
 		}
 	}
 	return nil
 }
 
-// allowsHop says whether a running version may move to a listed one in a single step.
-func allowsHop(def *v1alpha1.AddonDefinition, from string, to *v1alpha1.VersionDefinition) bool {
-	running, next := ParseVersion(from), ParseVersion(to.Version)
-	if next.Compare(running) <= 0 {
-		return false
-	}
-	if to.UpgradeFrom != "" {
-		within, err := ParseRange(to.UpgradeFrom)
-		return err == nil && within.Contains(running)
-	}
-	if running.semantic == nil || next.semantic == nil {
-		names := versionNames(def.Spec.Versions)
-		before := slices.Index(names, from)
-		return before >= 0 && names[before+1] == to.Version // a newer one is listed, so there is a next one
-	}
-	if running.semantic.Major() == next.semantic.Major() {
-		return next.semantic.Minor()-running.semantic.Minor() <= 1
-	}
-	return next.semantic.Major() == running.semantic.Major()+1 && next.semantic.Minor() == 0 && lastMinor(def, running)
+// hops are the versions of a definition, parsed, and what may move to each of them.
+type hops struct {
+	versions    []Version
+	upgradeFrom []*Range          // nil where the definition leaves it to the default
+	lastMinor   map[uint64]uint64 // major version: its highest listed minor
 }
 
-// lastMinor says whether no listed version of the same major has a higher minor.
-func lastMinor(def *v1alpha1.AddonDefinition, running Version) bool {
-	return !slices.ContainsFunc(def.Spec.Versions, func(listed v1alpha1.VersionDefinition) bool {
-		v := ParseVersion(listed.Version)
-		return v.semantic != nil && v.semantic.Major() == running.semantic.Major() && v.semantic.Minor() > running.semantic.Minor()
-	})
+func newHops(def *v1alpha1.AddonDefinition) hops {
+	h := hops{lastMinor: map[uint64]uint64{}}
+	for i := range def.Spec.Versions {
+		version := ParseVersion(def.Spec.Versions[i].Version)
+		h.versions = append(h.versions, version)
+		if version.semantic != nil {
+			major := version.semantic.Major()
+			h.lastMinor[major] = max(h.lastMinor[major], version.semantic.Minor())
+		}
+		var within *Range
+		if raw := def.Spec.Versions[i].UpgradeFrom; raw != "" {
+			parsed, _ := ParseRange(raw) // ValidateDefinition refuses what is no range; the empty one contains nothing
+			within = &parsed
+		}
+		h.upgradeFrom = append(h.upgradeFrom, within)
+	}
+	return h
+}
+
+// allow says whether a running version may move to a listed one in a single step.
+func (h hops) allow(running Version, to int) bool {
+	next := h.versions[to]
+	switch {
+	case next.Compare(running) <= 0:
+		return false
+	case h.upgradeFrom[to] != nil:
+		return h.upgradeFrom[to].Contains(running)
+	case running.semantic == nil || next.semantic == nil:
+		return to > 0 && h.versions[to-1].String() == running.String()
+	case running.semantic.Major() == next.semantic.Major():
+		return next.semantic.Minor()-running.semantic.Minor() <= 1
+	default:
+		return next.semantic.Major() == running.semantic.Major()+1 && next.semantic.Minor() == 0 &&
+			h.lastMinor[running.semantic.Major()] <= running.semantic.Minor()
+	}
 }
 
 // obstacle says what is in the way to a version: its absence, this Kubernetes on the way that there would be, or missing hops.
 func obstacle(def *v1alpha1.AddonDefinition, from, to, kubernetes string) string {
-	target := findVersion(def, to)
-	if target == nil {
+	target := slices.IndexFunc(def.Spec.Versions, func(v v1alpha1.VersionDefinition) bool { return v.Version == to })
+	if target < 0 {
 		return fmt.Sprintf("%s is not in the catalogue; the nearest: %s", to, nearestVersions(def, to))
 	}
 	for _, hop := range walk(def, from, to, "") {
@@ -85,15 +105,15 @@ func obstacle(def *v1alpha1.AddonDefinition, from, to, kubernetes string) string
 			return err.Error()
 		}
 	}
+	h := newHops(def)
 	var sources []string
-	for _, name := range versionNames(def.Spec.Versions) {
-		if allowsHop(def, name, target) {
-			sources = append(sources, name)
+	for _, version := range slices.Backward(h.versions) {
+		if h.allow(version, target) {
+			sources = append(sources, version.String())
 		}
 	}
 	if len(sources) == 0 {
 		return fmt.Sprintf("the catalogue lists no version from which %s can be reached; add one to the AddonDefinition", to)
 	}
-	slices.Reverse(sources)
 	return fmt.Sprintf("%s can be reached from %s only", to, abridged(sources))
 }

@@ -32,8 +32,8 @@ func validateLabel(path *field.Path, name string, limit int) field.ErrorList {
 	if len(name) > limit {
 		return field.ErrorList{field.TooLong(path, name, limit)}
 	}
-	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		return field.ErrorList{field.Invalid(path, name, strings.Join(problems, "; "))}
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return field.ErrorList{field.Invalid(path, name, "must be lower case letters, digits and dashes, with a letter or digit at both ends")}
 	}
 	return nil
 }

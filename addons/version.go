@@ -43,14 +43,16 @@ func (v Version) Compare(w Version) int {
 	if v.semantic == nil || w.semantic == nil {
 		return cmp.Or(cmp.Compare(rank(v), rank(w)), compareNatural(v.raw, w.raw))
 	}
-	return cmp.Or(
+	core := cmp.Or(
 		cmp.Compare(v.semantic.Major(), w.semantic.Major()),
 		cmp.Compare(v.semantic.Minor(), w.semantic.Minor()),
 		cmp.Compare(v.semantic.Patch(), w.semantic.Patch()),
 		cmp.Compare(suffixRank(v), suffixRank(w)),
-		comparePrerelease(v, w),
-		compareNatural(v.raw, w.raw),
 	)
+	if core != 0 {
+		return core // most versions differ here, and the rest is slow
+	}
+	return cmp.Or(comparePrerelease(v, w), compareNatural(v.raw, w.raw))
 }
 
 func rank(v Version) int {
@@ -102,7 +104,8 @@ func compareChunk(a, b string) int {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// Range is a set of versions, written as Helm and npm write it: `>=1.2 <2`, `^1.2`, `1.27.x`, `1.2 || 1.4`.
+// Range is a set of versions, written as Helm and npm write it: `>=1.2 <2`, `^1.2`, `1.27.x`, `1.2 || 1.4`. The zero Range is
+// empty.
 type Range struct {
 	raw         string
 	constraints *semver.Constraints
@@ -122,7 +125,7 @@ func ParseRange(raw string) (Range, error) {
 // Contains says whether a version is in the range. A pre-release is only where the range itself names one; a version
 // without a semver core never is.
 func (r Range) Contains(v Version) bool {
-	if v.semantic == nil || v.Prerelease() && !r.prereleases {
+	if r.constraints == nil || v.semantic == nil || v.Prerelease() && !r.prereleases {
 		return false
 	}
 	return r.constraints.Check(v.semantic)
