@@ -31,8 +31,20 @@ type InstallerReconciler struct {
 type intent struct {
 	installer  *v1alpha1.Installer
 	world      addons.World
+	live       map[string]*v1alpha1.Addon // all there are, by name
 	resolution addons.Resolution
 	plan       addons.Plan
+}
+
+// owned lists the Installer's own Addons.
+func (in intent) owned() []*v1alpha1.Addon {
+	var ours []*v1alpha1.Addon
+	for _, addon := range in.world.Addons {
+		if addon.Spec.Installer == in.installer.Name {
+			ours = append(ours, addon)
+		}
+	}
+	return ours
 }
 
 // Reconcile does one pass for an Installer: observe, resolve, plan, apply, report.
@@ -41,10 +53,13 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if installer.DeletionTimestamp != nil && len(owned(world, installer)) == 0 {
+	in := intent{installer: installer, world: world, live: map[string]*v1alpha1.Addon{}, resolution: addons.Resolve(world, installer)}
+	for _, addon := range world.Addons {
+		in.live[addon.Name] = addon
+	}
+	if installer.DeletionTimestamp != nil && len(in.owned()) == 0 {
 		return ctrl.Result{}, r.release(ctx, installer)
 	}
-	in := intent{installer: installer, world: world, resolution: addons.Resolve(world, installer)}
 	in.plan = addons.MakePlan(world, installer, in.resolution, running)
 	var applyErr error
 	if !installer.Spec.Suspend || installer.DeletionTimestamp != nil {
@@ -98,16 +113,6 @@ func (r *InstallerReconciler) running(ctx context.Context, catalog addons.Catalo
 		}
 	}
 	return running, nil
-}
-
-func owned(world addons.World, installer *v1alpha1.Installer) []*v1alpha1.Addon {
-	var ours []*v1alpha1.Addon
-	for _, addon := range world.Addons {
-		if addon.Spec.Installer == installer.Name {
-			ours = append(ours, addon)
-		}
-	}
-	return ours
 }
 
 // release lets a deleted Installer go once none of its add-ons is left.

@@ -18,13 +18,9 @@ func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 	if err := r.hold(ctx, in.installer); err != nil {
 		return err
 	}
-	live := map[string]*v1alpha1.Addon{}
-	for _, addon := range in.world.Addons {
-		live[addon.Name] = addon
-	}
 	specs := map[string]v1alpha1.AddonSpec{}
 	var names []string
-	for _, addon := range owned(in.world, in.installer) {
+	for _, addon := range in.owned() {
 		specs[addon.Name] = addon.Spec
 		names = append(names, addon.Name)
 	}
@@ -36,7 +32,7 @@ func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 		logf.FromContext(ctx).Info("Changing an add-on", "addon", change.Addon, "action", change.Action, "reason", change.Reason)
 	}
 	for _, name := range names {
-		if err := r.writeAddon(ctx, in.installer, live[name], name, specs[name]); err != nil {
+		if err := r.writeAddon(ctx, in.installer, in.live[name], name, specs[name]); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,40 +93,36 @@ func problems(in intent) []string {
 
 // summaries lists the Installer's add-ons: resolved ones in install order, then those with problems, then those that are going.
 func summaries(in intent) []v1alpha1.AddonSummary {
-	live := map[string]*v1alpha1.Addon{}
-	for _, addon := range in.world.Addons {
-		if addon.Spec.Installer == in.installer.Name {
-			live[addon.Name] = addon
-		}
-	}
 	var result []v1alpha1.AddonSummary
+	listed := map[string]bool{}
 	for _, resolved := range in.resolution.Addons {
-		summary := summarize(resolved.Name, live[resolved.Name])
+		summary := in.summarize(resolved.Name)
 		summary.DesiredVersion = resolved.Spec.Version
 		if held := in.plan.Held[resolved.Name]; held != "" {
 			summary.State, summary.Message = v1alpha1.StateBlocked, held
 		}
-		result = append(result, summary)
+		result, listed[resolved.Name] = append(result, summary), true
 	}
 	for _, problem := range in.resolution.Problems {
-		summary := summarize(problem.Addon, live[problem.Addon])
+		summary := in.summarize(problem.Addon)
 		if summary.State == v1alpha1.StatePending {
 			summary.State = v1alpha1.StateBlocked
 		}
 		summary.Message = problem.Message
-		result = append(result, summary)
+		result, listed[problem.Addon] = append(result, summary), true
 	}
-	for _, addon := range owned(in.world, in.installer) {
-		if !slices.ContainsFunc(result, func(s v1alpha1.AddonSummary) bool { return s.Name == addon.Name }) {
-			result = append(result, summarize(addon.Name, addon))
+	for _, addon := range in.owned() {
+		if !listed[addon.Name] {
+			result = append(result, in.summarize(addon.Name))
 		}
 	}
 	return result
 }
 
-func summarize(name string, addon *v1alpha1.Addon) v1alpha1.AddonSummary {
-	summary := v1alpha1.AddonSummary{Name: name, State: v1alpha1.StatePending}
-	if addon == nil || addon.Status.State == "" {
+// summarize speaks of an add-on of the Installer; one that belongs to another Installer counts as not there.
+func (in intent) summarize(name string) v1alpha1.AddonSummary {
+	summary, addon := v1alpha1.AddonSummary{Name: name, State: v1alpha1.StatePending}, in.live[name]
+	if addon == nil || addon.Status.State == "" || addon.Spec.Installer != in.installer.Name {
 		return summary
 	}
 	summary.State, summary.Version, summary.Path = addon.Status.State, addon.Status.Version, addon.Status.Path
@@ -137,12 +132,14 @@ func summarize(name string, addon *v1alpha1.Addon) v1alpha1.AddonSummary {
 
 // since keeps the time at which an add-on entered its state.
 func (r *InstallerReconciler) since(before, now []v1alpha1.AddonSummary) []v1alpha1.AddonSummary {
+	entered := map[string]v1alpha1.AddonSummary{}
+	for _, summary := range before {
+		entered[summary.Name] = summary
+	}
 	for i := range now {
 		now[i].Since = &metav1.Time{Time: r.Clock.Now().Truncate(time.Second)}
-		for _, old := range before {
-			if old.Name == now[i].Name && old.State == now[i].State {
-				now[i].Since = old.Since
-			}
+		if old, known := entered[now[i].Name]; known && old.State == now[i].State {
+			now[i].Since = old.Since
 		}
 	}
 	return now

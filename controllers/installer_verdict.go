@@ -15,7 +15,7 @@ func (in intent) verdict(summaries []v1alpha1.AddonSummary) verdict {
 	unready := in.unready(summaries)
 	switch {
 	case in.installer.DeletionTimestamp != nil:
-		return verdict{reconciling: true, reason: v1alpha1.ReasonRemoving, message: "uninstalling its add-ons: " + list(unready)}
+		return verdict{reconciling: true, reason: v1alpha1.ReasonRemoving, message: "uninstalling its add-ons: " + strings.Join(unready, "; ")}
 	case in.installer.Spec.Suspend && len(in.plan.Changes) > 0:
 		return verdict{reason: v1alpha1.ReasonSuspended, message: fmt.Sprintf("spec.suspend holds back changes of: %s", in.changed())}
 	case len(in.resolution.Problems) > 0:
@@ -27,34 +27,41 @@ func (in intent) verdict(summaries []v1alpha1.AddonSummary) verdict {
 		if !moving || in.failing(summaries) {
 			reason = v1alpha1.ReasonNotReady
 		}
-		return verdict{reconciling: moving, stalled: !moving, reason: reason, message: list(unready)}
+		return verdict{reconciling: moving, stalled: !moving, reason: reason, message: strings.Join(unready, "; ")}
 	default:
 		return verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: fmt.Sprintf("%d add-ons are ready", len(summaries))}
 	}
 }
 
-// unready lists what keeps the Installer from being ready, in install order.
+// unready lists what keeps the Installer from being ready, in install order. What only waits for another add-on is counted, not
+// listed: the others are the news.
 func (in intent) unready(summaries []v1alpha1.AddonSummary) []string {
 	var lines []string
+	waiting := 0
 	for _, summary := range summaries {
-		if !in.ready(summary.Name) {
+		switch {
+		case in.ready(summary.Name):
+		case in.waits(summary):
+			waiting++
+		default:
 			lines = append(lines, fmt.Sprintf("%s is %s (%s)", summary.Name, summary.State, summary.Message))
 		}
+	}
+	lines = abridge(lines)
+	if waiting > 0 {
+		lines = append(lines, fmt.Sprintf("%d waiting for other add-ons", waiting))
 	}
 	return lines
 }
 
-func (in intent) addon(name string) *v1alpha1.Addon {
-	for _, addon := range in.world.Addons {
-		if addon.Name == name {
-			return addon
-		}
-	}
-	return nil
+// waits says whether an add-on is held by nothing but another add-on.
+func (in intent) waits(summary v1alpha1.AddonSummary) bool {
+	addon := in.live[summary.Name]
+	return summary.State == v1alpha1.StateBlocked && addon != nil && len(addon.Status.BlockedBy) > 0 && addon.Status.BlockedBy[0].Kind == "Addon"
 }
 
 func (in intent) ready(name string) bool {
-	addon := in.addon(name)
+	addon := in.live[name]
 	if addon == nil || addon.Spec.State == v1alpha1.Absent || addon.Status.ObservedGeneration != addon.Generation {
 		return false
 	}
@@ -72,7 +79,7 @@ func (in intent) moving(summaries []v1alpha1.AddonSummary) bool {
 		return true
 	}
 	for _, summary := range summaries {
-		if addon := in.addon(summary.Name); addon != nil && !in.ready(summary.Name) &&
+		if addon := in.live[summary.Name]; addon != nil && !in.ready(summary.Name) &&
 			(addon.Status.ObservedGeneration != addon.Generation || apimeta.IsStatusConditionTrue(addon.Status.Conditions, v1alpha1.ConditionReconciling)) {
 			return true
 		}
@@ -97,11 +104,11 @@ func (in intent) changed() string {
 	return strings.Join(names, ", ")
 }
 
-// list joins lines, and stays readable when there are many.
-func list(lines []string) string {
+// abridge keeps a list readable when it is long.
+func abridge(lines []string) []string {
 	const shown = 3
 	if len(lines) <= shown {
-		return strings.Join(lines, "; ")
+		return lines
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(lines[:shown], "; "), len(lines)-shown)
+	return append(lines[:shown:shown], fmt.Sprintf("and %d more", len(lines)-shown))
 }

@@ -42,7 +42,7 @@ type options struct {
 func main() {
 	opts := parseFlags()
 	if opts.showVersion {
-		fmt.Println(version) //nolint:forbidigo // the answer to --version belongs on standard output
+		fmt.Println(version)
 		return
 	}
 	level, err := zapcore.ParseLevel(opts.logLevel)
