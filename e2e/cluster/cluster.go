@@ -21,6 +21,8 @@ type Options struct {
 	// Bare leaves out everything but etcd and the API server: no controllers
 	// but those in the API server, no nodes, no Flux.
 	Bare bool
+	// FluxCRDs adds Flux's kinds, and nobody to act on them, to what Bare starts. Not for kind.
+	FluxCRDs bool
 	// WithoutFlux leaves out Flux and its CRDs.
 	WithoutFlux bool
 	// Detached lets the cluster survive this process; needs Dir. Attach finds

@@ -16,16 +16,12 @@ const FluxNamespace = "flux-system"
 //go:embed flux-access.yaml
 var fluxAccess []byte
 
-// startFlux installs the CRDs of both Flux controllers and starts them.
-func (l *local) startFlux(ctx context.Context) error {
+// installFluxCRDs installs the CRDs of both Flux controllers. helm-controller ends at once when one is missing.
+func (l *local) installFluxCRDs(ctx context.Context) error {
 	api, err := newClient(l.config)
 	if err != nil {
 		return err
 	}
-	if err := applyManifest(ctx, api, fluxAccess); err != nil {
-		return err
-	}
-	// helm-controller ends at once when a CRD is missing.
 	for _, name := range []string{SourceController, HelmController} {
 		crds, err := readAll(l.binaries.crds(name))
 		if err != nil {
@@ -34,6 +30,18 @@ func (l *local) startFlux(ctx context.Context) error {
 		if err := applyManifest(ctx, api, crds); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// startFlux gives both Flux controllers their rights and starts them.
+func (l *local) startFlux(ctx context.Context) error {
+	api, err := newClient(l.config)
+	if err != nil {
+		return err
+	}
+	if err := applyManifest(ctx, api, fluxAccess); err != nil {
+		return err
 	}
 	ports, err := freePorts(5)
 	if err != nil {

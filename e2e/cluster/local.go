@@ -20,6 +20,9 @@ func (c *Cluster) startLocal(ctx context.Context, options Options) error {
 	if options.Bare {
 		names = []string{etcd, apiServer}
 	}
+	if options.Bare && options.FluxCRDs {
+		names = append(names, SourceController, HelmController)
+	}
 	binaries, err := Build(ctx, options.Progress, names...)
 	if err != nil {
 		return err
@@ -30,6 +33,11 @@ func (c *Cluster) startLocal(ctx context.Context, options Options) error {
 		return err
 	}
 	c.config, c.kubeconfig, c.auditLog = l.config, l.kubeconfig(), l.auditLog()
+	if options.FluxCRDs || !options.Bare && !options.WithoutFlux {
+		if err := l.installFluxCRDs(ctx); err != nil {
+			return err
+		}
+	}
 	if options.Bare {
 		return nil
 	}
