@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -197,7 +198,9 @@ func canonical(spec v1alpha1.AddonSpec) any {
 		return spec
 	}
 	var parsed any
-	if err := json.Unmarshal(text, &parsed); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // as floats, large numbers would lose digits
+	if err := decoder.Decode(&parsed); err != nil {
 		return spec
 	}
 	return parsed
