@@ -80,7 +80,7 @@ func lacksVersion(def *v1alpha1.AddonDefinition, dependency *Dependency) string 
 func holdUnsettled(o Observation, version, message string) *Hold {
 	return &Hold{
 		State:   v1alpha1.StateUpgrading,
-		Message: fmt.Sprintf("%s: %s", message, firstUnsettled(o)),
+		Message: message,
 		By:      v1alpha1.Blocker{Kind: "Addon", Name: o.Addon.Name, Message: version + " has not settled"},
 	}
 }

@@ -39,7 +39,7 @@ func decideHop(o Observation, d *Decision, asked string) {
 	case len(path) == 0:
 		d.Version = o.Addon.Spec.Version
 	case !Settled(o.Definition, d.Running, o.Releases):
-		d.Hold = holdUnsettled(o, d.Running, fmt.Sprintf("the upgrade to %s waits until %s has settled", path[0], d.Running))
+		d.Hold = holdUnsettled(o, d.Running, fmt.Sprintf("the upgrade to %s waits until %s has settled: %s", path[0], d.Running, firstUnsettled(o)))
 		if asked == "" || ailing(o) {
 			d.Version = d.Running // new values may be the cure, and no hop would ever come without one
 		}
@@ -58,7 +58,7 @@ func finishHop(o Observation, d *Decision, asked string) {
 	rest, err := Path(o.Definition, asked, wanted, o.Kubernetes)
 	d.Path = append([]string{asked}, rest...)
 	if err != nil {
-		d.Hold = holdUnsettled(o, asked, fmt.Sprintf("the upgrade to %s has begun and is finished first; after that, %s", asked, err))
+		d.Hold = holdUnsettled(o, asked, fmt.Sprintf("the upgrade to %s has begun and is finished first (%s); after that, %s", asked, firstUnsettled(o), err))
 	}
 	if _, failing := firstIn(o, PhaseFailing); !failing || d.Running == "" || holdHop(o) != nil {
 		return

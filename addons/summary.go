@@ -50,10 +50,6 @@ func (s *Summary) hold(o Observation, hold *Hold) {
 }
 
 func (s *Summary) unsettled(o Observation, d Decision) {
-	verb, state := "installing", v1alpha1.StateInstalling
-	if s.Version != "" || d.Running != "" {
-		verb, state = "changing to", v1alpha1.StateUpgrading
-	}
 	if failing, ok := firstIn(o, PhaseFailing); ok {
 		s.State, s.Stalled = v1alpha1.StateFailed, failing.Stalled
 		s.Message = fmt.Sprintf("release %s fails: %s", failing.Name, failing.Message)
@@ -69,10 +65,23 @@ func (s *Summary) unsettled(o Observation, d Decision) {
 			return
 		}
 	}
-	s.State, s.Message = state, fmt.Sprintf("%s %s", verb, d.Version)
+	s.State, s.Message = s.change(o, d)
 	if progressing, ok := firstIn(o, PhaseProgressing); ok {
 		s.Message += fmt.Sprintf(": release %s: %s", progressing.Name, progressing.Message)
 	}
+}
+
+// change says what is under way: nothing that is deployed in another version than asked for means a first install.
+func (s *Summary) change(o Observation, d Decision) (v1alpha1.AddonState, string) {
+	if s.Version != "" && s.Version == d.Version {
+		return v1alpha1.StateUpgrading, "settling at " + d.Version
+	}
+	for _, release := range o.Releases {
+		if release.ChartVersion != "" && !SameChartVersion(release.ChartVersion, release.AskedVersion) || s.Version != "" {
+			return v1alpha1.StateUpgrading, "changing to " + d.Version
+		}
+	}
+	return v1alpha1.StateInstalling, "installing " + d.Version
 }
 
 // waits says whether every release of the add-on waits for another one.
