@@ -15,45 +15,75 @@ import (
 	"github.com/kurlsh/addon-operator/addons"
 )
 
-// drawWorld draws a HelmRelease in a state that Flux may or may not ever leave it in, near enough to a settled one for every
-// check to matter.
+// disturbances are what may differ from a settled world, each at random.
+var disturbances = []func(*rapid.T, *world){
+	func(t *rapid.T, w *world) {
+		w.hr.Status.ObservedGeneration = rapid.Int64Range(-1, generation).Draw(t, "observed")
+	},
+	func(t *rapid.T, w *world) {
+		w.hr.Status.LastAttemptedGeneration = rapid.Int64Range(-1, generation).Draw(t, "attempted")
+	},
+	func(_ *rapid.T, w *world) { w.hr.Spec.Suspend = true },
+	func(_ *rapid.T, w *world) { w.hr.DeletionTimestamp = new(metav1.NewTime(time.Unix(1700000000, 0))) },
+	func(_ *rapid.T, w *world) { w.hr.Spec.Chart = nil },
+	func(t *rapid.T, w *world) {
+		w.hr.Status.History = rapid.SliceOfN(rapid.Custom(drawSnapshot), 0, 3).Draw(t, "history")
+	},
+	func(t *rapid.T, w *world) {
+		w.hr.Status.LastAttemptedConfigDigest = rapid.SampledFrom([]string{"sha256:other", "sha256:other", ""}).Draw(t, "digest")
+	},
+	func(t *rapid.T, w *world) {
+		w.hr.Status.Conditions = rapid.SliceOfN(rapid.Custom(drawCondition), 0, 6).Draw(t, "conditions")
+	},
+	func(t *rapid.T, w *world) { w.hr.Status.Conditions[0] = drawCondition(t) },
+	func(t *rapid.T, w *world) { w.hr.Status.Conditions = append(w.hr.Status.Conditions, drawCondition(t)) },
+	func(_ *rapid.T, w *world) { w.set(meta.StalledCondition, metav1.ConditionTrue, "RetriesExceeded", "gave up") },
+	func(t *rapid.T, w *world) {
+		w.reconciling(rapid.SampledFrom([]string{upgrading, prerequisites, ""}).Draw(t, "reconciling"))
+	},
+	func(t *rapid.T, w *world) {
+		w.hooks(drawStatus(t), nil)
+		w.hr.Status.History[0] = drawSnapshot(t)
+	},
+	func(t *rapid.T, w *world) {
+		w.hooks(metav1.ConditionTrue, map[string]string{"web-test": drawPhase(t), "web-login": drawPhase(t)})
+	},
+	func(t *rapid.T, w *world) { w.chart = drawChart(t, w.chart) },
+	func(t *rapid.T, w *world) { w.repository = drawRepository(t, w.repository) },
+}
+
+// drawWorld draws a HelmRelease in a state that Flux may or may not ever leave it in. Few things differ from a settled one at a
+// time, so that each counts.
 func drawWorld(t *rapid.T) *world {
 	w := settledWorld()
-	rarely := func(label string) bool { return rapid.IntRange(0, 9).Draw(t, label) == 0 }
-	around := func(label string) int64 { return generation + rapid.SampledFrom([]int64{0, 0, 0, -1}).Draw(t, label) }
-	w.hr.Status.ObservedGeneration, w.hr.Status.LastAttemptedGeneration = around("observed"), around("attempted")
-	w.hr.Spec.Suspend = rarely("suspended")
-	if rarely("deleted") {
-		w.hr.DeletionTimestamp = new(metav1.NewTime(time.Unix(1700000000, 0)))
-	}
-	if rarely("without a chart") {
-		w.hr.Spec.Chart = nil
-	}
-	w.hr.Spec.Test.Enable = rapid.Bool().Draw(t, "tested")
-	w.hr.Status.History = rapid.SliceOfN(rapid.Custom(drawSnapshot), 0, 3).Draw(t, "history")
-	w.hr.Status.LastAttemptedConfigDigest = rapid.SampledFrom([]string{"sha256:values", "sha256:values", "sha256:other", ""}).Draw(t, "digest")
-	w.hr.Status.Conditions = nil
-	for _, kind := range []string{
-		meta.ReadyCondition, meta.ReconcilingCondition, meta.StalledCondition, helmv2.ReleasedCondition, helmv2.TestSuccessCondition, helmv2.RemediatedCondition,
-	} {
-		if kind == meta.ReadyCondition || rapid.Bool().Draw(t, "has "+kind) {
-			w.hr.Status.Conditions = append(w.hr.Status.Conditions, drawCondition(t, kind))
+	for _, disturb := range rapid.SliceOfN(rapid.SampledFrom(disturbances), 0, 3).Draw(t, "disturbances") {
+		if len(w.hr.Status.History) > 0 && w.hr.Status.History[0] != nil && len(w.hr.Status.Conditions) > 0 {
+			disturb(t, w)
 		}
 	}
-	w.chart, w.repository = drawChart(t, w.chart), drawRepository(t, w.repository)
 	return w
 }
 
-func drawCondition(t *rapid.T, kind string) metav1.Condition {
+func drawStatus(t *rapid.T) metav1.ConditionStatus {
+	return rapid.SampledFrom([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}).Draw(t, "status")
+}
+
+func drawPhase(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"Succeeded", "Succeeded", "Failed", "Running", ""}).Draw(t, "phase")
+}
+
+func drawCondition(t *rapid.T) metav1.Condition {
 	return metav1.Condition{
-		Type:   kind,
-		Status: rapid.SampledFrom([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}).Draw(t, kind),
+		Type: rapid.SampledFrom([]string{
+			meta.ReadyCondition, meta.ReconcilingCondition, meta.StalledCondition, helmv2.ReleasedCondition, helmv2.TestSuccessCondition, helmv2.RemediatedCondition,
+		}).Draw(t, "type"),
+		Status: drawStatus(t),
 		Reason: rapid.SampledFrom([]string{
 			"Progressing", "ProgressingWithRetry", "RetryAfterInterval", "DependencyNotReady", "SourceNotReady", "ArtifactFailed", "UpgradeFailed",
 			"RollbackSucceeded", "UninstallFailed", "TestFailed", "ValuesError", "",
-		}).Draw(t, kind+" reason"),
-		Message:            rapid.SampledFrom([]string{"", prerequisites, upgrading, "cause"}).Draw(t, kind+" message"),
-		ObservedGeneration: generation + rapid.SampledFrom([]int64{0, 0, 0, -1}).Draw(t, kind+" generation"),
+		}).Draw(t, "reason"),
+		Message:            rapid.SampledFrom([]string{"", prerequisites, upgrading, "cause"}).Draw(t, "message"),
+		ObservedGeneration: generation + rapid.SampledFrom([]int64{0, 0, 0, -1}).Draw(t, "generation"),
 	}
 }
 
@@ -65,21 +95,25 @@ func drawSnapshot(t *rapid.T) *helmv2.Snapshot {
 		rapid.SampledFrom([]string{"deployed", "deployed", "failed", "superseded", "pending-upgrade", ""}).Draw(t, "status"),
 		rapid.SampledFrom([]string{"1.0.0", "1.0.0", "0.9.0", "v1.0.0+build", ""}).Draw(t, "version"))
 	if rapid.Bool().Draw(t, "tested") {
-		phase := rapid.SampledFrom([]string{"Succeeded", "Succeeded", "Failed", ""})
-		s.TestHooks = new(rapid.MapOfN(rapid.StringN(1, 3, 3), rapid.Ptr(rapid.Custom(func(t *rapid.T) helmv2.TestHookStatus {
-			return helmv2.TestHookStatus{Phase: phase.Draw(t, "phase")}
-		}), true), 0, 2).Draw(t, "hooks"))
+		hook := rapid.Custom(func(t *rapid.T) helmv2.TestHookStatus { return helmv2.TestHookStatus{Phase: drawPhase(t)} })
+		s.TestHooks = new(rapid.MapOfN(rapid.StringN(1, 3, 3), rapid.Ptr(hook, true), 0, 2).Draw(t, "hooks"))
 	}
 	return s
 }
 
+func readiness(t *rapid.T) metav1.Condition {
+	c := drawCondition(t)
+	c.Type = meta.ReadyCondition
+	return c
+}
+
 func drawChart(t *rapid.T, chart *sourcev1.HelmChart) *sourcev1.HelmChart {
-	if rapid.IntRange(0, 9).Draw(t, "no chart") == 0 {
+	if chart == nil || rapid.IntRange(0, 9).Draw(t, "no chart") == 0 {
 		return nil
 	}
 	chart.Status.ObservedGeneration -= rapid.SampledFrom([]int64{0, 0, 1}).Draw(t, "chart observed")
 	chart.Spec.Version = rapid.SampledFrom([]string{"1.0.0", "1.0.0", "0.9.0"}).Draw(t, "chart version")
-	chart.Status.Conditions = []metav1.Condition{drawCondition(t, meta.ReadyCondition)}
+	chart.Status.Conditions = []metav1.Condition{readiness(t)}
 	if rapid.Bool().Draw(t, "artifact") {
 		chart.Status.Artifact = nil
 	}
@@ -87,10 +121,10 @@ func drawChart(t *rapid.T, chart *sourcev1.HelmChart) *sourcev1.HelmChart {
 }
 
 func drawRepository(t *rapid.T, repository *sourcev1.HelmRepository) *sourcev1.HelmRepository {
-	if rapid.IntRange(0, 9).Draw(t, "no repository") == 0 {
+	if repository == nil || rapid.IntRange(0, 9).Draw(t, "no repository") == 0 {
 		return nil
 	}
-	repository.Status.Conditions = []metav1.Condition{drawCondition(t, meta.ReadyCondition)}
+	repository.Status.Conditions = []metav1.Condition{readiness(t)}
 	return repository
 }
 
@@ -105,12 +139,12 @@ func TestSettledIsNeverTooEarly(t *testing.T) {
 		assert.Equal(t, before, w.hr, "it is shared with a cache")
 		assert.Equal(t, got, Observe(w.hr, w.sources()), "the same is seen twice")
 		if got.Phase == addons.PhaseSettled {
-			requireSettled(t, w, got)
+			assertSettled(t, w, got)
 		}
 	})
 }
 
-func requireSettled(t *rapid.T, w *world, got addons.Observed) {
+func assertSettled(t *rapid.T, w *world, got addons.Observed) {
 	hr, conditions := w.hr, w.hr.Status.Conditions
 	ready := apimeta.FindStatusCondition(conditions, meta.ReadyCondition)
 	latest := newestFirst(hr.Status.History)[0]
