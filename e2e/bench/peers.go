@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+	"github.com/kurlsh/addon-operator/flux"
+)
+
+// plain measures Flux with the HelmReleases that the operator would write, without the operator. Poked, every release
+// that has settled wakes those that wait for it, which Flux alone does only every 30 seconds.
+func plain(count int, chained, poked bool) func(context.Context, *testbed) (outcome, error) {
+	return func(ctx context.Context, b *testbed) (outcome, error) {
+		var result outcome
+		objects := b.fluxObjects(count, chained)
+		if err := b.apply(ctx, objects[0]); err != nil { // as kurl-addons is there before the operator is
+			return result, err
+		}
+		releases, err := follow[*helmv2.HelmRelease](ctx, b, &helmv2.HelmReleaseList{}, client.InNamespace(v1alpha1.Namespace))
+		if err != nil {
+			return result, err
+		}
+		defer releases.watch.Stop()
+		from := time.Now()
+		if err := b.apply(ctx, objects[1:]...); err != nil {
+			return result, err
+		}
+		settled := map[string]bool{}
+		err = releases.until(ctx, func(hr *helmv2.HelmRelease) (bool, error) {
+			if settled[hr.Name] || flux.Observe(hr, flux.Sources{}).Phase != addons.PhaseSettled {
+				return false, nil
+			}
+			settled[hr.Name] = true
+			if poked {
+				err = b.poke(ctx, objects, hr.Name)
+			}
+			return len(settled) == count, err
+		})
+		if err != nil {
+			return result, fmt.Errorf("waiting for %d HelmReleases, of which %d have settled: %w", count, len(settled), err)
+		}
+		result.add(figureTime, "s", time.Since(from).Seconds())
+		return result, nil
+	}
+}
+
+// poke asks Flux to look at every HelmRelease among the objects that depends on another.
+func (b *testbed) poke(ctx context.Context, objects []client.Object, on string) error {
+	for _, object := range objects {
+		hr, ok := object.(*helmv2.HelmRelease)
+		if !ok {
+			continue
+		}
+		for _, dependency := range hr.Spec.DependsOn {
+			if dependency.Name != on {
+				continue
+			}
+			patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %q}}}`, meta.ReconcileRequestAnnotation, on)
+			target := &helmv2.HelmRelease{ObjectMeta: hr.ObjectMeta}
+			if err := b.api.Patch(ctx, target, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+				return fmt.Errorf("poke %s: %w", hr.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// helm measures the helm command, once per add-on of a chain.
+func helm(ctx context.Context, b *testbed) (outcome, error) {
+	var result outcome
+	home := filepath.Join(b.cluster.Dir(), "helm")
+	from := time.Now()
+	for i := range chainLength {
+		install := exec.CommandContext(ctx, b.cluster.Binary("helm"), "install", addonName(i), chart, "--repo="+b.charts, "--version="+version,
+			"--namespace="+namespace, "--create-namespace", "--set=message=hello", "--wait")
+		install.Env = append(os.Environ(), "KUBECONFIG="+b.cluster.Kubeconfig(),
+			"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+		if output, err := install.CombinedOutput(); err != nil {
+			return result, fmt.Errorf("helm install %s: %w\n%s", addonName(i), err, output)
+		}
+	}
+	result.add(figureTime, "s", time.Since(from).Seconds())
+	return result, nil
+}
