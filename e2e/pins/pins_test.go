@@ -6,9 +6,12 @@ package pins
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +28,7 @@ import (
 const (
 	patience     = 90 * time.Second
 	pollInterval = 20 * time.Millisecond
+	parallel     = 10               // tests mostly wait
 	startTimeout = 20 * time.Minute // the first start on a machine compiles everything
 
 	// target is the namespace that all releases are installed into.
@@ -51,24 +55,31 @@ type world struct {
 	api     client.WithWatch
 }
 
-// shared is the cluster of all tests that leave its controllers alone.
-var shared = sync.OnceValues(func() (*world, error) { return newWorld() })
+// shared is the cluster of all tests that leave its controllers alone; running is the same once it has started.
+var (
+	running atomic.Pointer[world]
+	shared  = sync.OnceValues(func() (*world, error) {
+		w, err := newWorld()
+		running.Store(w)
+		return w, err
+	})
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv("CLUSTER") == "kind" {
 		fmt.Println("kind runs the newest Flux; the facts here are of the pinned one")
 		return
 	}
-	begun := false
-	start := shared
-	shared = func() (*world, error) { begun = true; return start() }
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
-	if begun {
-		if w, err := shared(); err == nil {
-			if err := w.cluster.Stop(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				code = 1
-			}
+	if w := running.Load(); w != nil {
+		if err := w.cluster.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
 		}
 	}
 	os.Exit(code)
@@ -93,17 +104,24 @@ func newWorld() (*world, error) {
 		return nil, err
 	}
 	w := &world{cluster: c}
-	if w.charts, err = c.ServeCharts(ctx); err != nil {
-		return nil, err
+	if err := w.connect(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return w, nil
+}
+
+func (w *world) connect(ctx context.Context) (err error) {
+	if w.charts, err = w.cluster.ServeCharts(ctx); err != nil {
+		return err
 	}
 	scheme, err := newScheme()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if w.api, err = client.NewWithWatch(c.RESTConfig(), client.Options{Scheme: scheme}); err != nil {
-		return nil, err
+	if w.api, err = client.NewWithWatch(w.cluster.RESTConfig(), client.Options{Scheme: scheme}); err != nil {
+		return err
 	}
-	return w, c.Apply(ctx, []byte(namespaces))
+	return w.cluster.Apply(ctx, []byte(namespaces))
 }
 
 func newScheme() (*runtime.Scheme, error) {
