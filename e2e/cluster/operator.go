@@ -24,7 +24,7 @@ const operatorStart = 2 * time.Minute
 // this machine as its own ServiceAccount, with the rights that the bundle gives it and no others. It returns when the operator is ready.
 // Args are further arguments of the operator.
 func (c *Cluster) StartOperator(ctx context.Context, args ...string) error {
-	if err := c.installBundle(ctx); err != nil {
+	if err := c.InstallBundle(ctx); err != nil {
 		return fmt.Errorf("install the operator's bundle: %w", err)
 	}
 	binary := filepath.Join(c.dir, "manager")
@@ -58,8 +58,8 @@ func (c *Cluster) StartOperator(ctx context.Context, args ...string) error {
 	return p.waitHealthy(patience)
 }
 
-// installBundle leaves the Deployment out: its image is not in any registry that the cluster reaches.
-func (c *Cluster) installBundle(ctx context.Context) error {
+// InstallBundle applies deploy/bundle.yaml but for its Deployment, whose image is not in any registry that the cluster reaches.
+func (c *Cluster) InstallBundle(ctx context.Context) error {
 	root, err := Checkout()
 	if err != nil {
 		return err
