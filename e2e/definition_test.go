@@ -113,3 +113,10 @@ func values(text string) *apiextensionsv1.JSON {
 	}
 	return &apiextensionsv1.JSON{Raw: raw}
 }
+
+// prefers orders without demanding.
+func prefers(name string) trait {
+	return func(def *v1alpha1.AddonDefinition) {
+		def.Spec.Requires = append(def.Spec.Requires, v1alpha1.Requirement{Addon: name, Optional: true})
+	}
+}

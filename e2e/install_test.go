@@ -52,3 +52,54 @@ func (s *story) requireOrder(first, second string) {
 	began, then := a[len(a)-1].FirstDeployed, b[len(b)-1].FirstDeployed
 	assert.True(s.t, began.Before(&then), "%s began at %s, %s at %s", first, began, second, then)
 }
+
+func TestAnIndependentAddonProceedsWhileAnotherFails(t *testing.T) {
+	s := beside(t, "apart")
+	s.define("apart-broken", "broken-template")
+	s.define("apart-after", "tiny", requires("apart-broken"))
+	s.define("apart-other", "tiny")
+	s.install(`{addons: [{name: apart-broken}, {name: apart-after}, {name: apart-other}]}`)
+
+	s.ready("apart-other")
+	s.says("apart-broken", v1alpha1.StateFailed, "set password")
+	s.says("apart-after", v1alpha1.StateBlocked, "apart-broken", "set password")
+	blockers := s.addon(t, "apart-after").Status.BlockedBy
+	require.NotEmpty(t, blockers)
+	assert.Equal(t, "apart-broken", blockers[len(blockers)-1].Name)
+	s.installerSays(v1alpha1.ConditionReady, "apart-broken", "set password")
+}
+
+func TestAFailingAddonRecoversOnceItsRepositoryIsUp(t *testing.T) {
+	s := beside(t, "down-up")
+	charts, err := s.ServeCharts(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, charts.HTTP.Down())
+	s.define("down-up-a", "tiny", from(charts.HTTPURL()))
+	s.define("down-up-b", "tiny", requires("down-up-a"))
+	s.install(`{addons: [{name: down-up-a}, {name: down-up-b}]}`)
+	s.says("down-up-a", v1alpha1.StateFailed, charts.HTTPURL(), "connection refused")
+
+	require.NoError(t, charts.HTTP.Up())
+	s.installerReady()
+}
+
+func TestAFailingAddonRecoversWithGoodValues(t *testing.T) {
+	s := beside(t, "cure")
+	s.define("cure-a", "webapp")
+	s.define("cure-b", "tiny", requires("cure-a"))
+	s.install(`{addons: [{name: cure-a, values: {replicaCount: many}}, {name: cure-b}]}`)
+	s.says("cure-a", v1alpha1.StateFailed, "replicaCount", "integer")
+
+	s.install(`{addons: [{name: cure-a, values: {replicaCount: 2}}, {name: cure-b}]}`)
+	s.installerReady()
+}
+
+func TestAFailedHelmTestShows(t *testing.T) {
+	s := beside(t, "tests")
+	s.define("tests-a", "webapp", tested())
+	s.install(`{addons: [{name: tests-a, values: {test: {fail: true}}}]}`)
+	s.says("tests-a", v1alpha1.StateFailed, "tests-a-answers")
+
+	s.install(`{addons: [{name: tests-a}]}`)
+	s.installerReady()
+}

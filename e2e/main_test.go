@@ -28,7 +28,7 @@ import (
 
 const (
 	// sideBySide is how many stories run at a time: they mostly wait for Helm, which looks every two seconds.
-	sideBySide = "12"
+	sideBySide = "8"
 	// start bounds the start of a cluster, also one whose programs have to be compiled first.
 	start = 30 * time.Minute
 )

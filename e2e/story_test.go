@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// patience is how long a story waits for anything, with a dozen others beside it.
-	patience = 2 * time.Minute
+	// patience is how long a story waits for anything. It is for busy machines: a story that passes takes seconds.
+	patience = 4 * time.Minute
 	// often is how often it looks.
 	often = 100 * time.Millisecond
 )
