@@ -53,6 +53,7 @@ type Requirement struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Addon string `json:"addon,omitempty"`
 	// version range that the required add-on must run, such as `>=1.15`. Absent means any.
 	// +optional
@@ -63,6 +64,7 @@ type Requirement struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Capability string `json:"capability,omitempty"`
 	// optional says that the add-on need not be wanted: it only comes first where it is. Absent means false.
 	// +optional
@@ -75,6 +77,7 @@ type Conflict struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Addon string `json:"addon,omitempty"`
 	// message says why, and what to do instead.
 	// +optional
@@ -88,7 +91,7 @@ type ChartReference struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^(oci|https?)://.+$`
+	// +kubebuilder:validation:Pattern=`^(oci|https?)://\S+$`
 	Repository string `json:"repository,omitempty"`
 	// name of the chart in the repository.
 	// +required
@@ -179,6 +182,10 @@ type ReleaseDefinition struct {
 	Values *apiextensionsv1.JSON `json:"values,omitempty"`
 	// timeout of one Helm action, such as `10m`. Absent means 5 minutes.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('24h')",message="timeout must be more than 0s and at most 24h"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// onFailure says what follows a failed upgrade. Absent means Retry.
 	// +optional
@@ -193,6 +200,8 @@ type ReleaseDefinition struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +kubebuilder:validation:items:Pattern=`^/.*$`
 	DriftIgnorePaths []string `json:"driftIgnorePaths,omitempty"`
 }
 
@@ -208,6 +217,8 @@ type VersionDefinition struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Channels []string `json:"channels,omitempty"`
 	// kubernetes is the range of Kubernetes versions that this version runs on, such as `>=1.31`. Absent means any.
 	// +optional
@@ -227,10 +238,12 @@ type VersionDefinition struct {
 
 // ReleaseVersion is what one version of an add-on makes of a release.
 type ReleaseVersion struct {
-	// chartVersion to install, exactly.
+	// chartVersion to install, exactly: Flux would take 1.x for a range, and what it deploys could then not be told from what was
+	// asked for.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^v?[0-9]+(\.[0-9]+){0,2}([-+_][-+._0-9A-Za-z]*)?$`
 	ChartVersion string `json:"chartVersion,omitempty"`
 	// values are merged over the release's own for this version only.
 	// +optional
@@ -245,11 +258,12 @@ type ReleaseVersion struct {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=addondef,categories=kurl
-// +kubebuilder:printcolumn:name="Versions",type=string,JSONPath=`.spec.versions[*].version`
+// +kubebuilder:printcolumn:name="Newest",type=string,JSONPath=`.spec.versions[-1:].version`
 // +kubebuilder:printcolumn:name="Provides",type=string,JSONPath=`.spec.provides`
 // +kubebuilder:printcolumn:name="Description",type=string,JSONPath=`.spec.description`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters: it becomes a label"
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must not contain a dot: the name of an add-on cannot"
 type AddonDefinition struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

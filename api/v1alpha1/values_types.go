@@ -63,7 +63,7 @@ type Charts struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^(oci|https?)://.+$`
+	// +kubebuilder:validation:Pattern=`^(oci|https?)://\S+$`
 	Mirror string `json:"mirror,omitempty"`
 	// secretRef names a Secret in kurl-addons with credentials: `username` and `password`, or a docker config for an oci mirror.
 	// +optional
