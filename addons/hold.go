@@ -86,23 +86,39 @@ func holdUnsettled(o Observation, version, message string) *Hold {
 }
 
 func holdDependency(dependency *Dependency, how string) *Hold {
-	message := fmt.Sprintf("waits for add-on %q, which %s", dependency.Name, how)
-	if dependency.Message != "" {
-		message += ": " + dependency.Message
-	}
 	return &Hold{
 		State:   v1alpha1.StateBlocked,
-		Message: message,
+		Message: fmt.Sprintf("waits for add-on %q, which %s%s", dependency.Name, how, rootCause(dependency)),
 		By:      v1alpha1.Blocker{Kind: "Addon", Name: dependency.Name, Message: blockerMessage(dependency)},
 		Chain:   slices.Clone(dependency.BlockedBy),
 	}
 }
 
-func blockerMessage(dependency *Dependency) string {
-	if dependency.State == "" {
-		return "not there"
+// rootCause quotes what a dependency says of itself or, where that only points further, the last link of its chain.
+func rootCause(dependency *Dependency) string {
+	if len(dependency.BlockedBy) > 0 {
+		root := dependency.BlockedBy[len(dependency.BlockedBy)-1]
+		if root.Kind != "Addon" {
+			return ": " + dependency.Message
+		}
+		return fmt.Sprintf("; the root cause is add-on %q: %s", root.Name, root.Message)
 	}
-	return string(dependency.State)
+	if dependency.Message == "" {
+		return ""
+	}
+	return ": " + dependency.Message
+}
+
+// blockerMessage has the cause only where nothing else will tell it: an add-on that is on its way says enough by its state.
+func blockerMessage(dependency *Dependency) string {
+	switch dependency.State {
+	case "":
+		return "not there"
+	case v1alpha1.StateFailed, v1alpha1.StateDegraded, v1alpha1.StateSuspended:
+		return fmt.Sprintf("%s: %s", dependency.State, dependency.Message)
+	default:
+		return string(dependency.State)
+	}
 }
 
 // firstUnsettled prefers the release that fails over those that wait for it.

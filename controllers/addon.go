@@ -22,6 +22,8 @@ type AddonReconciler struct {
 	Kubernetes *KubernetesVersion
 	Events     events.EventRecorder
 	Clock      clock.PassiveClock
+
+	progress progress
 }
 
 // Reconcile does one pass for an Addon: observe, decide, act, report. It needs no memory of earlier passes.
@@ -38,7 +40,8 @@ func (r *AddonReconciler) Reconcile(ctx context.Context, addon *v1alpha1.Addon) 
 		return ctrl.Result{}, r.release(ctx, addon)
 	}
 	actErr := r.act(ctx, &observation, decision)
-	return settleError(r.report(ctx, observation, decision, actErr), actErr)
+	result, err := r.report(ctx, observation, decision, actErr)
+	return settleError(result, err, actErr)
 }
 
 // namespaceMetadata is an empty Namespace that is read and cached without its spec and status.

@@ -35,6 +35,7 @@ func (r *AddonReconciler) forget(ctx context.Context, addon *v1alpha1.Addon) err
 	if err := r.release(ctx, addon); err != nil {
 		return err
 	}
+	r.progress.forget(addon.UID)
 	r.Events.Eventf(addon, nil, corev1.EventTypeNormal, v1alpha1.ReasonRemoved, "Remove", "add-on %s was uninstalled", addon.Name)
 	return nil
 }

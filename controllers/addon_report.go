@@ -11,6 +11,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/addons"
@@ -19,26 +20,30 @@ import (
 
 const conflictDelay = 50 * time.Millisecond
 
-// report writes the Addon's status if it changed, and an event if its state did.
-func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d addons.Decision, actErr error) error {
+// report writes the Addon's status if it changed, and an event if its state did. News of mere progress may have to wait; the result
+// then says how long.
+func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d addons.Decision, actErr error) (ctrl.Result, error) {
 	summary := addons.Summarize(o, d)
 	if actErr != nil && !apierrors.IsConflict(actErr) {
-		summary.State = v1alpha1.StateFailed
+		summary.State, summary.Stalled = v1alpha1.StateFailed, false
 		summary.Message = actErr.Error()
 	}
 	addon := o.Addon
 	before := addon.DeepCopy()
 	r.fill(&addon.Status, addon, summary)
 	if apiequality.Semantic.DeepEqual(before.Status, addon.Status) {
-		return nil
+		return ctrl.Result{}, nil
+	}
+	if delay := r.progress.hold(addon.UID, before.Status, addon.Status, r.Clock.Now()); delay > 0 {
+		return ctrl.Result{RequeueAfter: delay}, nil
 	}
 	if err := r.Client.Status().Patch(ctx, addon, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("writing the status of Addon %s: %w", addon.Name, err)
+		return ctrl.Result{}, fmt.Errorf("writing the status of Addon %s: %w", addon.Name, err)
 	}
 	if before.Status.State != addon.Status.State {
 		r.announce(addon, summary)
 	}
-	return nil
+	return ctrl.Result{}, nil
 }
 
 func (r *AddonReconciler) fill(status *v1alpha1.AddonStatus, addon *v1alpha1.Addon, summary addons.Summary) {

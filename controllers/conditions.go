@@ -50,10 +50,13 @@ func readyMessage(addon *v1alpha1.Addon) string {
 }
 
 // settleError ends a pass: an object that changed in the meantime is a reason to look again, not an error to report.
-func settleError(errs ...error) (ctrl.Result, error) {
-	err := errors.Join(errs...)
-	if apierrors.IsConflict(err) {
+func settleError(result ctrl.Result, errs ...error) (ctrl.Result, error) {
+	switch err := errors.Join(errs...); {
+	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	default:
+		return result, nil
 	}
-	return ctrl.Result{}, err
 }

@@ -65,7 +65,7 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 	if !installer.Spec.Suspend || installer.DeletionTimestamp != nil {
 		applyErr = r.apply(ctx, in)
 	}
-	return settleError(r.report(ctx, in, applyErr), applyErr)
+	return settleError(ctrl.Result{}, r.report(ctx, in, applyErr), applyErr)
 }
 
 // observe gathers what an Installer is resolved against, and the version that each add-on runs at.
