@@ -117,33 +117,36 @@ func askedVersion(o Observation) string {
 	return begun
 }
 
-// hasBegun says whether some HelmReleases ask for a version, and the others, but for missing ones, all for one from which it
-// may be reached in one hop.
+// hasBegun says whether the HelmReleases, but for missing ones, all ask for a version, or some for it and the others for one
+// from which it may be reached in one hop.
 func hasBegun(o Observation, h hops, to int) bool {
 	version := &o.Definition.Spec.Versions[to]
-	some, all := asks(o.Releases, version, version)
+	if isBetween(o.Releases, nil, version.Releases) {
+		return true
+	}
 	for i := range h.versions {
-		if some && !all && h.allow(h.versions[i], to) {
-			_, all = asks(o.Releases, &o.Definition.Spec.Versions[i], version)
+		if h.allow(h.versions[i], to) && isBetween(o.Releases, o.Definition.Spec.Versions[i].Releases, version.Releases) {
+			return true
 		}
 	}
-	return some && all
+	return false
 }
 
-// asks says whether some releases of a version ask for its chart, and whether all ask for that or for the one of the version before.
-func asks(observed map[string]Observed, before, version *v1alpha1.VersionDefinition) (some, all bool) {
-	all = true
-	for name, at := range version.Releases {
+// isBetween says whether every release asks for its chart before or after a hop, and at least one only for that after it.
+func isBetween(observed map[string]Observed, before, after map[string]v1alpha1.ReleaseVersion) bool {
+	begun := false
+	for name, at := range after {
 		release, there := observed[name]
-		switch {
-		case !there:
-		case SameChartVersion(release.AskedVersion, at.ChartVersion):
-			some = true
-		case !SameChartVersion(release.AskedVersion, before.Releases[name].ChartVersion):
-			all = false
+		if !there {
+			continue
 		}
+		old := SameChartVersion(release.AskedVersion, before[name].ChartVersion)
+		if !old && !SameChartVersion(release.AskedVersion, at.ChartVersion) {
+			return false
+		}
+		begun = begun || !old
 	}
-	return some, all
+	return begun
 }
 
 func anyDeployed(observed map[string]Observed) bool {
