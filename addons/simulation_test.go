@@ -1,0 +1,323 @@
+package addons
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// cluster models everything that the operator sees and does. All its state is in the cluster: a pass that dies half way is one
+// of which only the first writes happen.
+type cluster struct {
+	*rapid.T
+
+	definitions []v1alpha1.AddonDefinition
+	away        map[string]bool // definitions that are not there for now
+	installer   *v1alpha1.Installer
+	addons      map[string]*v1alpha1.Addon
+	releases    map[string]*helmRelease
+	target      map[string]string // version that was written last; the operator does not see it
+}
+
+func text(values *apiextensionsv1.JSON) string {
+	if values == nil {
+		return ""
+	}
+	return string(values.Raw)
+}
+
+func (c *cluster) world() World {
+	visible := slices.DeleteFunc(slices.Clone(c.definitions), func(d v1alpha1.AddonDefinition) bool { return c.away[d.Name] })
+	world := World{Catalog: catalogOf(visible...), Installers: []*v1alpha1.Installer{c.installer}}
+	for _, name := range sortedKeys(c.addons) {
+		world.Addons = append(world.Addons, c.addons[name])
+	}
+	return world
+}
+
+// installerPass does one pass for the Installer, of which only so many writes happen. It returns whether anything changed.
+func (c *cluster) installerPass(writes int) bool {
+	world, running := c.world(), map[string]string{}
+	for name := range c.addons {
+		if def, err := world.Catalog.Get(name); err == nil {
+			running[name] = RunningVersion(def, c.observed(name))
+		}
+	}
+	resolution := Resolve(world, c.installer)
+	plan := MakePlan(world, c.installer, resolution, running)
+	c.checkPlan(resolution, plan)
+	for _, change := range plan.Changes[:min(writes, len(plan.Changes))] {
+		addon := present("default", change.Addon)
+		addon.Spec = *change.Spec.DeepCopy()
+		c.addons[change.Addon] = addon
+	}
+	return len(plan.Changes) > 0
+}
+
+func (c *cluster) checkPlan(resolution Resolution, plan Plan) {
+	for _, change := range plan.Changes {
+		listed := slices.ContainsFunc(c.installer.Spec.Addons, func(e v1alpha1.InstallerAddon) bool { return e.Name == change.Addon })
+		if listed == (change.Action == v1alpha1.ActionRemove) {
+			c.Fatalf("I6: %s of add-on %s, listed %v", change.Action, change.Addon, listed)
+		}
+	}
+	for _, problem := range resolution.Problems {
+		if slices.ContainsFunc(plan.Changes, func(change PlannedChange) bool { return change.Addon == problem.Addon }) {
+			c.Fatalf("I6: add-on %s changes, although %s", problem.Addon, problem.Message)
+		}
+	}
+}
+
+func (c *cluster) observe(name string) Observation {
+	catalog := c.world().Catalog
+	o := Observation{Addon: c.addons[name], Releases: c.observed(name)}
+	def, err := catalog.Get(name)
+	if err != nil {
+		o.Problem = err.Error()
+	}
+	o.Definition = def
+	dependents := map[string]bool{}
+	for _, release := range c.releases {
+		for _, needed := range release.dependsOn {
+			if _, ours := o.Releases[needed]; ours && release.addon != name {
+				dependents[release.addon] = true
+			}
+		}
+	}
+	o.Dependents = sortedKeys(dependents)
+	if def == nil {
+		return o
+	}
+	for _, needed := range Needs(def, catalog, c.addons) {
+		dependency := Dependency{Name: needed}
+		if addon := c.addons[needed]; addon != nil {
+			dependency.Definition, _ = catalog.Get(needed)
+			dependency.Desired, dependency.Releases = addon.Spec.Version, c.observed(needed)
+		}
+		o.Dependencies = append(o.Dependencies, dependency)
+	}
+	return o
+}
+
+// addonPass does one pass for an Addon, of which only so many writes happen. It returns whether anything changed.
+func (c *cluster) addonPass(name string, writes int) bool {
+	o := c.observe(name)
+	d := Decide(o)
+	c.checkHop(o, d)
+	changed := false
+	may := func() bool { writes--; return writes >= 0 }
+	for _, release := range d.Write {
+		if live := c.releases[release.Name]; live != nil && live.deleting {
+			continue
+		}
+		if may() && c.write(release) {
+			c.target[name], changed = d.Version, true
+		}
+	}
+	for _, release := range sortedKeys(d.Poke) {
+		if may() {
+			c.releases[release].requested, changed = d.Poke[release], true
+			c.flux(c.releases[release], true)
+		}
+	}
+	for _, release := range d.Delete {
+		if may() {
+			c.remove(release)
+			changed = true
+		}
+	}
+	if d.Gone && may() {
+		delete(c.addons, name)
+		delete(c.target, name)
+		changed = true
+	}
+	return changed
+}
+
+// checkHop checks a change of version against the version that was written before.
+func (c *cluster) checkHop(o Observation, d Decision) {
+	name, before := o.Addon.Name, c.target[o.Addon.Name]
+	moves := slices.ContainsFunc(d.Write, func(r Release) bool {
+		live := c.releases[r.Name]
+		return live != nil && !live.deleting && live.asked != r.ChartVersion
+	})
+	switch {
+	case len(d.Write) > 0 && !anyDeployed(o.Releases):
+		c.checkRequired(o)
+	case moves && d.Version != before:
+		to := slices.Index(versionNames(o.Definition.Spec.Versions), d.Version)
+		_, failing := firstIn(o, PhaseFailing)
+		h := newHops(o.Definition)
+		onward := Settled(o.Definition, before, o.Releases) && h.allow(ParseVersion(before), to)
+		overtakes := failing && d.Running != "" && h.allow(ParseVersion(d.Running), to) && ParseVersion(before).Compare(ParseVersion(d.Version)) < 0
+		if !onward && !overtakes {
+			c.Fatalf("I4: add-on %s moves from %s to %s while %v", name, before, d.Version, o.Releases)
+		}
+		c.checkRequired(o)
+		for i := range o.Dependencies {
+			if !o.Dependencies[i].settled() {
+				c.Fatalf("I5: add-on %s moves to %s before %s has settled at %s", name, d.Version, o.Dependencies[i].Name, o.Dependencies[i].Desired)
+			}
+		}
+	}
+}
+
+func (c *cluster) checkRequired(o Observation) {
+	for _, requirement := range o.Definition.Spec.Requires {
+		required := c.addons[requirement.Addon]
+		if requirement.Addon == "" || required == nil && requirement.Optional {
+			continue
+		}
+		if required == nil {
+			c.Fatalf("I5: add-on %s is written without %s", o.Addon.Name, requirement.Addon)
+		}
+		def, err := c.world().Catalog.Get(required.Name)
+		if requirement.Optional && (err != nil || required.Spec.State == v1alpha1.Absent) || err == nil && requirement.Version == "" {
+			continue
+		}
+		if err != nil {
+			c.Fatalf("I5: add-on %s is written while %s has no definition", o.Addon.Name, required.Name)
+		}
+		if running := RunningVersion(def, c.observed(required.Name)); !allows(requirement.Version, running) {
+			c.Fatalf("I5: add-on %s is written while %s runs %s, not %s", o.Addon.Name, required.Name, running, requirement.Version)
+		}
+	}
+}
+
+// settle lets operator and Flux go on, without interference, until nothing changes any more.
+func (c *cluster) settle() {
+	const rounds = 300
+	for range rounds {
+		changed := c.installerPass(100)
+		for _, name := range sortedKeys(c.addons) {
+			changed = c.addonPass(name, 100) || changed
+		}
+		for _, name := range sortedKeys(c.releases) {
+			changed = c.flux(c.releases[name], true) || changed
+		}
+		if !changed {
+			return
+		}
+	}
+	c.Fatalf("nothing settles after %d rounds: %s", rounds, c.describe())
+}
+
+func (c *cluster) describe() (lines string) {
+	for _, name := range sortedKeys(c.addons) {
+		o := c.observe(name)
+		s := Summarize(o, Decide(o))
+		lines += fmt.Sprintf("\n%s %s, %s at %q: %s %v", c.addons[name].Spec.State, name, s.State, s.Version, s.Message, slices.Collect(maps.Values(o.Releases)))
+	}
+	return lines
+}
+
+// requireSettled checks that exactly what the Installer lists runs, at its versions.
+func (c *cluster) requireSettled() {
+	wanted := map[string]string{}
+	for _, entry := range c.installer.Spec.Addons {
+		wanted[entry.Name] = entry.Version
+	}
+	for name := range c.addons {
+		if wanted[name] == "" {
+			c.Fatalf("add-on %s is not wanted, and still there: %s", name, c.describe())
+		}
+	}
+	releases := 0
+	for name, version := range wanted {
+		if c.addons[name] == nil {
+			c.Fatalf("add-on %s is wanted, and not there", name)
+		}
+		o := c.observe(name)
+		if s := Summarize(o, Decide(o)); s.State != v1alpha1.StateReady || s.Version != version {
+			c.Fatalf("add-on %s is to run %s, and is %s at %s: %s", name, version, s.State, s.Version, c.describe())
+		}
+		releases += len(findVersion(o.Definition, version).Releases)
+	}
+	if releases != len(c.releases) {
+		c.Fatalf("there are %d releases, and should be %d", len(c.releases), releases)
+	}
+}
+
+// someCluster draws a catalogue of up to eight add-ons without cycles; nothing is installed.
+func someCluster(t *rapid.T) *cluster {
+	c := &cluster{
+		T: t, away: map[string]bool{}, installer: installer("default", 1), addons: map[string]*v1alpha1.Addon{},
+		releases: map[string]*helmRelease{}, target: map[string]string{},
+	}
+	names := rapid.Permutation([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(t, "names")
+	for i, name := range names[:rapid.IntRange(1, len(names)).Draw(t, "add-ons")] {
+		c.definitions = append(c.definitions, someDefinition(t, name, names[:i]))
+	}
+	return c
+}
+
+func someDefinition(t *rapid.T, name string, earlier []string) v1alpha1.AddonDefinition {
+	var edits []edit
+	if rapid.Bool().Draw(t, "provides") {
+		edits = append(edits, provides("capability-of-"+name))
+	}
+	for _, other := range earlier {
+		switch rapid.IntRange(0, 9).Draw(t, "requires "+other) {
+		case 0, 1:
+			edits = append(edits, requires(other))
+		case 2:
+			edits = append(edits, needs(v1alpha1.Requirement{Addon: other, Optional: true}))
+		case 3:
+			edits = append(edits, needs(v1alpha1.Requirement{Addon: other, Version: ">=1.1.0"}))
+		case 4:
+			edits = append(edits, needs(v1alpha1.Requirement{Capability: "capability-of-" + other}))
+		}
+	}
+	return define(name, append(edits, someVersions(t, name))...)
+}
+
+// someVersions draws up to three releases and two to four versions. Releases may come with later versions, and keep their charts.
+func someVersions(t *rapid.T, name string) edit {
+	return func(def *v1alpha1.AddonDefinition) {
+		parts := []string{name + "-0", name + "-1", name + "-2"}[:rapid.IntRange(1, 3).Draw(t, "releases")]
+		releases(parts...)(def)
+		moving := rapid.IntRange(0, len(parts)-1).Draw(t, "moving")
+		since := rapid.IntRange(0, 3).Draw(t, "since")
+		for minor := range rapid.IntRange(2, 4).Draw(t, "versions") {
+			version := fmt.Sprintf("1.%d.0", minor)
+			charts := map[string]string{}
+			for i, part := range parts {
+				if i != moving && minor < since {
+					continue
+				}
+				charts[part] = strconv.Itoa(1 + minor)
+				if i != moving && rapid.Bool().Draw(t, "keeps its chart") && minor > since {
+					charts[part] = findVersion(def, fmt.Sprintf("1.%d.0", minor-1)).Releases[part].ChartVersion
+				}
+			}
+			versions(version)(def)
+			charted(version, charts)(def)
+		}
+	}
+}
+
+func TestSimulatedClustersConverge(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := someCluster(t)
+		t.Repeat(c.disturbances())
+		c.T = t
+		c.calm()
+		c.settle()
+		c.requireSettled()
+		before := len(c.releases)
+		c.installer.Spec.Addons = nil
+		c.settle()
+		c.requireSettled()
+		if before > 0 && len(c.releases) > 0 {
+			t.Fatalf("releases are left: %v", c.releases)
+		}
+	})
+}
