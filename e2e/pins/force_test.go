@@ -24,6 +24,7 @@ func force(token string) func(*helmv2.HelmRelease) {
 // A change of commonMetadata or postRenderers alone is never applied by 1.4.0, though Flux calls its generation observed, attempted and
 // Ready; a forced upgrade applies it.
 func TestMetadataAndPatchesAloneAreNotApplied(t *testing.T) {
+	w := share(t)
 	changes := map[string]func(*helmv2.HelmRelease){
 		"metadata": func(hr *helmv2.HelmRelease) {
 			hr.Spec.CommonMetadata = &helmv2.CommonMetadata{Labels: map[string]string{"pin": "changed"}}
@@ -37,7 +38,7 @@ func TestMetadataAndPatchesAloneAreNotApplied(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			w := share(t)
+			t.Parallel()
 			release := w.release(t, "alone-"+name, "tiny", "1.0.0", "")
 			s := w.start(t, release)
 			s.awaitSettled(t)
@@ -67,6 +68,7 @@ func TestMetadataAndPatchesAloneAreNotApplied(t *testing.T) {
 // the token and lastHandledForceAt and lastHandledResetAt do not, until the next check that is free notes it in those too, without an
 // upgrade.
 func TestForceIsLostWhereFluxDoesNotGetToIt(t *testing.T) {
+	w := share(t)
 	cases := map[string]struct{ block, free func(*helmv2.HelmRelease) }{
 		"suspended": {
 			block: func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true },
@@ -79,7 +81,7 @@ func TestForceIsLostWhereFluxDoesNotGetToIt(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := share(t)
+			t.Parallel()
 			s := w.start(t, w.release(t, "lost-"+name, "tiny", "1.0.0", ""))
 			s.awaitSettled(t)
 			s.patch(t, test.block)

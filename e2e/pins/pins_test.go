@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	patience     = 90 * time.Second
+	patience     = 3 * time.Minute
 	pollInterval = 20 * time.Millisecond
 	parallel     = 10               // tests mostly wait
 	startTimeout = 20 * time.Minute // the first start on a machine compiles everything

@@ -1,0 +1,103 @@
+package pins
+
+import (
+	"testing"
+	"time"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/flux"
+)
+
+const fail = "hook: {fail: true}"
+
+// notedFailure says whether Flux has ended an attempt that failed.
+func notedFailure(m moment) bool {
+	return m.condition(meta.ReadyCondition).Reason == "RetryAfterInterval"
+}
+
+// While Flux waits to retry, Ready says nothing but RetryAfterInterval, and never stalls: the cause is in Released, and flux.Observe
+// shows it. An install is retried as an upgrade.
+func TestRetryHidesTheCauseInReleased(t *testing.T) {
+	w := share(t)
+	s := w.start(t, w.release(t, "retry", "hooks", "1.0.0", fail))
+	m := s.await(t, "failed", notedFailure)
+	assert.Equal(t, "False", m.ready())
+	assert.Equal(t, "Will retry after 2m0s", m.condition(meta.ReadyCondition).Message)
+	assert.Equal(t, metav1.ConditionStatus("absent"), m.condition(meta.StalledCondition).Status)
+	assert.Equal(t, metav1.ConditionStatus("absent"), m.condition(meta.ReconcilingCondition).Status)
+	released := m.condition(helmv2.ReleasedCondition)
+	assert.Equal(t, metav1.ConditionFalse, released.Status)
+	assert.Equal(t, helmv2.InstallFailedReason, released.Reason)
+	assert.Equal(t, []string{"v1 failed 1.0.0"}, m.history())
+	assert.Equal(t, addons.PhaseFailing, m.seen.Phase)
+	assert.Equal(t, released.Message, m.seen.Message)
+	assert.Empty(t, m.seen.ChartVersion)
+	assert.False(t, m.seen.Stalled)
+
+	s.poke(t)
+	m = s.await(t, "tried again", func(m moment) bool { return len(m.Status.History) > 1 })
+	assert.Equal(t, helmv2.ReleaseActionUpgrade, m.Status.LastAttemptedReleaseAction)
+	assert.Equal(t, helmv2.UpgradeFailedReason, m.condition(helmv2.ReleasedCondition).Reason)
+}
+
+// Of a release whose upgrade failed, in the hook before it or while waiting for it, Helm and the history keep calling the last good
+// revision deployed, and flux.Observe reports that one as running. The first failure is tried again at once, without the interval:
+// the HelmChart's change while the first attempt ran has asked for it.
+func TestFailedUpgradeLeavesTheOldRevisionDeployed(t *testing.T) {
+	w := share(t)
+	cases := map[string]struct{ chart, good, bad, next string }{
+		"hook": {chart: "hooks", bad: fail, next: "2.0.0"},
+		"wait": {chart: "never-ready", good: "fixed: true", next: "1.1.0"},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := w.start(t, w.release(t, "upgrade-"+name, test.chart, "1.0.0", test.good))
+			s.awaitSettled(t)
+			bad := w.release(t, "upgrade-"+name, test.chart, test.next, test.bad)
+			bad.Timeout = 3 * time.Second
+			s.apply(t, bad)
+			m := s.await(t, "failed", notedFailure)
+			failed := time.Now()
+			assert.Equal(t, []string{"v2 failed " + test.next, "v1 deployed 1.0.0"}, m.history())
+			assert.Equal(t, []string{"v2 failed", "v1 deployed"}, s.stored(t))
+			assert.Equal(t, addons.PhaseFailing, m.seen.Phase)
+			assert.Equal(t, "1.0.0", m.seen.ChartVersion)
+
+			m = s.await(t, "tried again", func(m moment) bool { return notedFailure(m) && len(m.Status.History) > 2 })
+			assert.Less(t, time.Since(failed), flux.RetryInterval/2)
+			assert.Equal(t, []string{"v3 failed " + test.next, "v2 failed " + test.next, "v1 deployed 1.0.0"}, m.history())
+			assert.Equal(t, "1.0.0", m.seen.ChartVersion)
+		})
+	}
+}
+
+// A field that only a failed upgrade brought stays when the values that brought it are taken back: Helm compares with the deployed
+// revision, which never had it. So a release can be stuck although its values are mended.
+func TestFieldsOfAFailedUpgradeStay(t *testing.T) {
+	w := share(t)
+	s := w.start(t, w.release(t, "stuck", "never-ready", "1.0.0", "fixed: true"))
+	s.awaitSettled(t)
+	release := w.release(t, "stuck", "never-ready", "1.1.0", "")
+	release.Timeout = 2 * time.Second
+	s.apply(t, release)
+	s.await(t, "failed", notedFailure)
+
+	mended := w.release(t, "stuck", "never-ready", "1.1.0", "fixed: true")
+	mended.Timeout = release.Timeout
+	s.apply(t, mended)
+	generation := s.get(t).Generation
+	m := s.await(t, "failed again", func(m moment) bool { return notedFailure(m) && m.Status.LastAttemptedGeneration == generation })
+	assert.Equal(t, addons.PhaseFailing, m.seen.Phase)
+	deployment := &appsv1.Deployment{}
+	require.NoError(t, w.api.Get(t.Context(), client.ObjectKey{Namespace: target, Name: "stuck"}, deployment))
+	assert.NotEmpty(t, deployment.Spec.Template.Spec.NodeSelector)
+}
