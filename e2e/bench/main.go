@@ -112,7 +112,7 @@ func choose(all []run, opts options) ([]run, error) {
 		return slices.DeleteFunc(all, func(r run) bool { return r.long && !opts.full }), nil
 	}
 	var chosen []run
-	for _, want := range strings.Split(opts.run, ",") {
+	for want := range strings.SplitSeq(opts.run, ",") {
 		before := len(chosen)
 		for _, r := range all {
 			group, _, _ := strings.Cut(r.name, "/")

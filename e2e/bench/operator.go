@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -16,8 +17,8 @@ import (
 const (
 	operatorUser = "system:serviceaccount:" + v1alpha1.Namespace + ":" + v1alpha1.FieldManager
 	ticks        = 100 // Linux counts the CPU time that it shows in hundredths of a second
-	// quiet is how long the operator must write nothing to count as at rest.
-	quiet = 3 * time.Second
+	// quiet is how long the operator must write nothing to count as at rest. It puts off news of mere progress for up to 5 s.
+	quiet = 6 * time.Second
 )
 
 // process is a running program, as its folder in /proc.
@@ -56,7 +57,7 @@ func (p process) usage() (usage, error) {
 		return usage{}, fmt.Errorf("read the operator's memory: %w", err)
 	}
 	var result usage
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, field := range fields[11:13] { // utime and stime; the first field here is the third, the state
 		value, err := strconv.ParseFloat(field, 64)
 		if err != nil {
