@@ -28,6 +28,7 @@ func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d ad
 		summary.State, summary.Stalled = v1alpha1.StateFailed, false
 		summary.Message = actErr.Error()
 	}
+	summary.Message = oneLine(summary.Message)
 	addon := o.Addon
 	before := addon.DeepCopy()
 	r.fill(&addon.Status, addon, summary)

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"errors"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -40,6 +41,9 @@ func (v verdict) setConditions(conditions *[]metav1.Condition, generation int64)
 		}
 	}
 }
+
+// oneLine joins the lines of what Helm says: tables of kubectl end at the first, which rarely has the cause.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // readyMessage is what an Addon says of itself.
 func readyMessage(addon *v1alpha1.Addon) string {
