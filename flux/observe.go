@@ -21,6 +21,7 @@ const (
 	// What helm-controller writes without a constant in its API.
 	reasonSourceUnready = "SourceNotReady"
 	reasonRetryLater    = "RetryAfterInterval"
+	reasonUnlocked      = "PendingRelease" // helm-controller goes on after its death in the middle of an action
 	actionPrefix        = "Running '"
 
 	unnoticed = "waiting for Flux to look at it"
@@ -224,7 +225,7 @@ func (r report) phaseOfChanging(ready *metav1.Condition) (addons.Phase, string) 
 		return addons.PhaseProgressing, unnoticed
 	case ready.Status == metav1.ConditionFalse && ready.Reason == helmv2.DependencyNotReadyReason:
 		return addons.PhaseWaiting, ready.Message
-	case ready.Status == metav1.ConditionUnknown && r.action() != "":
+	case ready.Reason == reasonUnlocked || ready.Status == metav1.ConditionUnknown && r.action() != "":
 		return addons.PhaseProgressing, ready.Message
 	case ready.Status == metav1.ConditionUnknown || awaitsSource(ready):
 		return r.phaseOfChecking(ready)
@@ -241,7 +242,8 @@ func (r report) phaseOfChecking(ready *metav1.Condition) (addons.Phase, string) 
 		return addons.PhaseFailing, failure
 	case ready.Status == metav1.ConditionFalse:
 		return addons.PhaseProgressing, unfetched
-	case released != nil && released.Status == metav1.ConditionFalse && released.ObservedGeneration == r.hr.Generation:
+	case released != nil && released.Status == metav1.ConditionFalse && released.Reason != reasonUnlocked &&
+		released.ObservedGeneration == r.hr.Generation:
 		return addons.PhaseFailing, r.failureMessage(ready)
 	default:
 		return addons.PhaseProgressing, ready.Message

@@ -13,21 +13,27 @@ import (
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // hold makes the chart "hooks" stop in the middle of an install or upgrade, until unhold.
 const hold = "hook: {hold: true}"
 
-// awaitHeld waits until the release is in the middle of an install or upgrade, held by its hook.
-func (s *subject) awaitHeld(t *testing.T) {
+// awaitHeld waits until the release is in the middle of an install or upgrade, held by its hook, and returns which run of the hook it
+// is. Runs before that are passed in but.
+func (s *subject) awaitHeld(t *testing.T, but ...types.UID) types.UID {
 	t.Helper()
+	var run types.UID
 	eventually(t, func(c *assert.CollectT) {
 		job := s.hook(c)
 		require.NotNil(c, job.Spec.Suspend)
-		assert.True(c, *job.Spec.Suspend)
-		assert.Nil(c, job.DeletionTimestamp)
+		require.True(c, *job.Spec.Suspend)
+		require.Nil(c, job.DeletionTimestamp)
+		require.NotContains(c, but, job.UID)
+		run = job.UID
 	})
+	return run
 }
 
 func (s *subject) hook(t require.TestingT) *batchv1.Job {
