@@ -11,98 +11,99 @@ import (
 	"github.com/kurlsh/addon-operator/addons"
 )
 
-func TestHelmTests(t *testing.T) {
-	runs := func(success metav1.ConditionStatus, phases map[string]string) func(*world) {
-		return func(w *world) { w.hooks(success, phases) }
-	}
-	observeAll(t, map[string]observation{
-		"off, whatever they said when they were on": {
-			change: func(w *world) {
-				w.hooks(metav1.ConditionFalse, map[string]string{"web-test": "Failed"})
-				w.hr.Spec.Test.Enable = false
-			},
-			phase: addons.PhaseSettled, message: upgraded,
-		},
-		"passed": {
-			change: runs(metav1.ConditionTrue, map[string]string{"web-test": "Succeeded", "web-login": "Succeeded"}),
-			phase:  addons.PhaseSettled, message: upgraded,
-		},
-		"the chart has none": {
-			change: runs(metav1.ConditionTrue, map[string]string{}),
-			phase:  addons.PhaseSettled, message: upgraded,
-		},
-		"the chart has none, but that was not said yet": {
-			change: runs(metav1.ConditionUnknown, map[string]string{}),
-			phase:  addons.PhaseFailing, message: "tests did not run to the end",
-		},
-		"failed": {
-			change: func(w *world) {
-				w.hooks(metav1.ConditionFalse, map[string]string{"web-test": "Failed", "web-login": ""})
-				w.ready(metav1.ConditionFalse, "RetryAfterInterval", "Will retry after 2m0s")
-			},
-			phase: addons.PhaseFailing, message: "result of the tests",
-		},
-		"failed, while Flux looks again": {
-			change: func(w *world) {
-				w.hooks(metav1.ConditionFalse, map[string]string{"web-test": "Failed"})
-				w.reconciling(prerequisites)
-				w.ready(metav1.ConditionUnknown, meta.ProgressingReason, prerequisites)
-			},
-			phase: addons.PhaseFailing, message: "result of the tests",
-		},
-		"running": {
-			change: func(w *world) {
-				w.hr.Spec.Test.Enable = true
-				w.set(helmv2.TestSuccessCondition, metav1.ConditionUnknown, "AwaitingTests", "awaiting tests")
-				w.ready(metav1.ConditionUnknown, "AwaitingTests", "awaiting tests")
-				w.reconciling("Running 'test' action with timeout of 5m0s")
-			},
-			phase: addons.PhaseProgressing, message: "Running 'test' action",
-		},
-		"about to run": {
-			change: func(w *world) {
-				w.hr.Spec.Test.Enable = true
-				w.reconciling(prerequisites)
-				w.ready(metav1.ConditionUnknown, "AwaitingTests", "awaiting tests")
-			},
-			phase: addons.PhaseProgressing, message: "awaiting tests",
-		},
-		"switched on, not noticed": {
-			change: func(w *world) {
-				w.respec()
-				w.hr.Spec.Test.Enable = true
-			},
-			phase: addons.PhaseProgressing, message: unnoticed,
-		},
-		"counted as run by 1.4.0, although one never ran": {
-			change: runs(metav1.ConditionTrue, map[string]string{"web-test": "Succeeded", "web-login": ""}),
-			phase:  addons.PhaseFailing, message: "tests did not run to the end",
-		},
-		"without a word on one of them": {
-			change: func(w *world) {
-				w.hooks(metav1.ConditionTrue, nil)
-				(*w.hr.Status.History[0].TestHooks)["web-test"] = nil
-			},
-			phase: addons.PhaseFailing, message: "tests did not run to the end",
-		},
-		"given up by helm-controller for another reason": {
-			change: func(w *world) {
-				w.hr.Spec.Test.Enable = true
-				w.ready(metav1.ConditionFalse, "ReconcileError", "required for test")
-			},
-			phase: addons.PhaseFailing, message: "required for test",
-		},
-		"failed and rolled back": {
-			change: func(w *world) {
-				rolledBack(w)
-				w.hr.Spec.Test.Enable = true
-				w.set(helmv2.ReleasedCondition, metav1.ConditionTrue, helmv2.UpgradeSucceededReason, "Helm upgrade succeeded")
-				w.set(helmv2.TestSuccessCondition, metav1.ConditionFalse, helmv2.TestFailedReason, "Helm test failed: pod web-test failed")
-			},
-			phase: addons.PhaseFailing, message: "pod web-test failed; Helm rollback to previous release", stalled: true,
-		},
-	})
+func tested(success metav1.ConditionStatus, phases map[string]string) func(*world) {
+	return func(w *world) { w.hooks(success, phases) }
 }
+
+var helmTestStates = map[string]observation{
+	"off, whatever they said when they were on": {
+		change: func(w *world) {
+			w.hooks(metav1.ConditionFalse, map[string]string{"web-test": "Failed"})
+			w.hr.Spec.Test.Enable = false
+		},
+		phase: addons.PhaseSettled, message: upgraded,
+	},
+	"passed": {
+		change: tested(metav1.ConditionTrue, map[string]string{"web-test": "Succeeded", "web-login": "Succeeded"}),
+		phase:  addons.PhaseSettled, message: upgraded,
+	},
+	"the chart has none": {
+		change: tested(metav1.ConditionTrue, map[string]string{}),
+		phase:  addons.PhaseSettled, message: upgraded,
+	},
+	"the chart has none, but that was not said yet": {
+		change: tested(metav1.ConditionUnknown, map[string]string{}),
+		phase:  addons.PhaseFailing, message: "tests did not run to the end",
+	},
+	"failed": {
+		change: func(w *world) {
+			w.hooks(metav1.ConditionFalse, map[string]string{"web-test": "Failed", "web-login": ""})
+			w.ready(metav1.ConditionFalse, "RetryAfterInterval", "Will retry after 2m0s")
+		},
+		phase: addons.PhaseFailing, message: "result of the tests",
+	},
+	"failed, while Flux looks again": {
+		change: func(w *world) {
+			w.hooks(metav1.ConditionFalse, map[string]string{"web-test": "Failed"})
+			w.reconciling(prerequisites)
+			w.ready(metav1.ConditionUnknown, meta.ProgressingReason, prerequisites)
+		},
+		phase: addons.PhaseFailing, message: "result of the tests",
+	},
+	"running": {
+		change: func(w *world) {
+			w.hr.Spec.Test.Enable = true
+			w.set(helmv2.TestSuccessCondition, metav1.ConditionUnknown, "AwaitingTests", "awaiting tests")
+			w.ready(metav1.ConditionUnknown, "AwaitingTests", "awaiting tests")
+			w.reconciling("Running 'test' action with timeout of 5m0s")
+		},
+		phase: addons.PhaseProgressing, message: "Running 'test' action",
+	},
+	"about to run": {
+		change: func(w *world) {
+			w.hr.Spec.Test.Enable = true
+			w.reconciling(prerequisites)
+			w.ready(metav1.ConditionUnknown, "AwaitingTests", "awaiting tests")
+		},
+		phase: addons.PhaseProgressing, message: "awaiting tests",
+	},
+	"switched on, not noticed": {
+		change: func(w *world) {
+			w.respec()
+			w.hr.Spec.Test.Enable = true
+		},
+		phase: addons.PhaseProgressing, message: unnoticed,
+	},
+	"counted as run by 1.4.0, although one never ran": {
+		change: tested(metav1.ConditionTrue, map[string]string{"web-test": "Succeeded", "web-login": ""}),
+		phase:  addons.PhaseFailing, message: "tests did not run to the end",
+	},
+	"without a word on one of them": {
+		change: func(w *world) {
+			w.hooks(metav1.ConditionTrue, nil)
+			(*w.hr.Status.History[0].TestHooks)["web-test"] = nil
+		},
+		phase: addons.PhaseFailing, message: "tests did not run to the end",
+	},
+	"given up by helm-controller for another reason": {
+		change: func(w *world) {
+			w.hr.Spec.Test.Enable = true
+			w.ready(metav1.ConditionFalse, "ReconcileError", "required for test")
+		},
+		phase: addons.PhaseFailing, message: "required for test",
+	},
+	"failed and rolled back": {
+		change: func(w *world) {
+			rolledBack(w)
+			w.hr.Spec.Test.Enable = true
+			w.set(helmv2.ReleasedCondition, metav1.ConditionTrue, helmv2.UpgradeSucceededReason, "Helm upgrade succeeded")
+			w.set(helmv2.TestSuccessCondition, metav1.ConditionFalse, helmv2.TestFailedReason, "Helm test failed: pod web-test failed")
+		},
+		phase: addons.PhaseFailing, message: "pod web-test failed; Helm rollback to previous release", stalled: true,
+	},
+}
+
+func TestHelmTests(t *testing.T) { observeAll(t, helmTestStates) }
 
 func TestDeletion(t *testing.T) {
 	observeAll(t, map[string]observation{

@@ -37,7 +37,9 @@ var disturbances = []func(*rapid.T, *world){
 	},
 	func(t *rapid.T, w *world) { w.hr.Status.Conditions[0] = drawCondition(t) },
 	func(t *rapid.T, w *world) { w.hr.Status.Conditions = append(w.hr.Status.Conditions, drawCondition(t)) },
-	func(_ *rapid.T, w *world) { w.set(meta.StalledCondition, metav1.ConditionTrue, "RetriesExceeded", "gave up") },
+	func(_ *rapid.T, w *world) {
+		w.set(meta.StalledCondition, metav1.ConditionTrue, "RetriesExceeded", "gave up")
+	},
 	func(t *rapid.T, w *world) {
 		w.reconciling(rapid.SampledFrom([]string{upgrading, prerequisites, ""}).Draw(t, "reconciling"))
 	},

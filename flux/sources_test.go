@@ -24,103 +24,103 @@ func installing(w *world) {
 	w.repositoryReady(metav1.ConditionUnknown, meta.ProgressingReason, "building artifact")
 }
 
-func TestSourceFailures(t *testing.T) {
-	observeAll(t, map[string]observation{
-		"being fetched": {
-			change: installing,
-			phase:  addons.PhaseProgressing, message: unfetched,
+var sourceFailures = map[string]observation{
+	"being fetched": {
+		change: installing,
+		phase:  addons.PhaseProgressing, message: unfetched,
+	},
+	"login refused": {
+		change: func(w *world) {
+			installing(w)
+			w.repository.Spec.SecretRef = &meta.LocalObjectReference{Name: "charts"}
+			w.repositoryReady(metav1.ConditionFalse, meta.FailedReason, unauthorized)
+			w.chartReady(metav1.ConditionFalse, "NoSourceArtifact", "no artifact available for HelmRepository source")
 		},
-		"login refused": {
-			change: func(w *world) {
-				installing(w)
-				w.repository.Spec.SecretRef = &meta.LocalObjectReference{Name: "charts"}
-				w.repositoryReady(metav1.ConditionFalse, meta.FailedReason, unauthorized)
-				w.chartReady(metav1.ConditionFalse, "NoSourceArtifact", "no artifact available for HelmRepository source")
-			},
-			phase:   addons.PhaseFailing,
-			message: "repository https://charts.example.com/stable with the credentials in Secret kurl-addons/charts: " + unauthorized,
+		phase:   addons.PhaseFailing,
+		message: "repository https://charts.example.com/stable with the credentials in Secret kurl-addons/charts: " + unauthorized,
+	},
+	"certificate refused": {
+		change: func(w *world) {
+			installing(w)
+			w.repository.Spec.CertSecretRef = &meta.LocalObjectReference{Name: "charts-ca"}
+			w.repositoryReady(metav1.ConditionFalse, meta.FailedReason, "x509: certificate signed by unknown authority")
 		},
-		"certificate refused": {
-			change: func(w *world) {
-				installing(w)
-				w.repository.Spec.CertSecretRef = &meta.LocalObjectReference{Name: "charts-ca"}
-				w.repositoryReady(metav1.ConditionFalse, meta.FailedReason, "x509: certificate signed by unknown authority")
-			},
-			phase: addons.PhaseFailing, message: "with the certificates in Secret kurl-addons/charts-ca: x509",
+		phase: addons.PhaseFailing, message: "with the certificates in Secret kurl-addons/charts-ca: x509",
+	},
+	"login refused, seen while Flux checks again": {
+		change: func(w *world) {
+			installing(w)
+			w.ready(metav1.ConditionUnknown, meta.ProgressingReason, prerequisites)
+			w.repositoryReady(metav1.ConditionFalse, meta.FailedReason, unauthorized)
 		},
-		"login refused, seen while Flux checks again": {
-			change: func(w *world) {
-				installing(w)
-				w.ready(metav1.ConditionUnknown, meta.ProgressingReason, prerequisites)
-				w.repositoryReady(metav1.ConditionFalse, meta.FailedReason, unauthorized)
-			},
-			phase: addons.PhaseFailing, message: "401 Unauthorized",
+		phase: addons.PhaseFailing, message: "401 Unauthorized",
+	},
+	"chart not found": {
+		change: func(w *world) {
+			installing(w)
+			w.repositoryReady(metav1.ConditionTrue, meta.SucceededReason, "stored artifact")
+			w.chartReady(metav1.ConditionFalse, "InvalidChartReference", "no 'webapp' chart with version matching '1.0.0' found")
 		},
-		"chart not found": {
-			change: func(w *world) {
-				installing(w)
-				w.repositoryReady(metav1.ConditionTrue, meta.SucceededReason, "stored artifact")
-				w.chartReady(metav1.ConditionFalse, "InvalidChartReference", "no 'webapp' chart with version matching '1.0.0' found")
-			},
-			phase:   addons.PhaseFailing,
-			message: "chart webapp 1.0.0 from repository https://charts.example.com/stable: no 'webapp' chart with version matching",
+		phase:   addons.PhaseFailing,
+		message: "chart webapp 1.0.0 from repository https://charts.example.com/stable: no 'webapp' chart with version matching",
+	},
+	"chart not found in a repository without status, as oci:// ones are": {
+		change: func(w *world) {
+			installing(w)
+			w.repository.Status.Conditions = nil
+			w.chartReady(metav1.ConditionFalse, "ChartPullError", "failed to get chart version: not found")
 		},
-		"chart not found in a repository without status, as oci:// ones are": {
-			change: func(w *world) {
-				installing(w)
-				w.repository.Status.Conditions = nil
-				w.chartReady(metav1.ConditionFalse, "ChartPullError", "failed to get chart version: not found")
-			},
-			phase: addons.PhaseFailing, message: "chart webapp 1.0.0 from repository",
+		phase: addons.PhaseFailing, message: "chart webapp 1.0.0 from repository",
+	},
+	"oci chart being fetched": {
+		change: func(w *world) {
+			installing(w)
+			w.repository.Status.Conditions = nil
 		},
-		"oci chart being fetched": {
-			change: func(w *world) {
-				installing(w)
-				w.repository.Status.Conditions = nil
-			},
-			phase: addons.PhaseProgressing, message: unfetched,
+		phase: addons.PhaseProgressing, message: unfetched,
+	},
+	"repository is new, and the chart was looked for before its index": {
+		change: func(w *world) {
+			installing(w)
+			w.chartReady(metav1.ConditionFalse, "NoSourceArtifact", "no artifact available for HelmRepository source")
 		},
-		"repository is new, and the chart was looked for before its index": {
-			change: func(w *world) {
-				installing(w)
-				w.chartReady(metav1.ConditionFalse, "NoSourceArtifact", "no artifact available for HelmRepository source")
-			},
-			phase: addons.PhaseProgressing, message: unfetched,
+		phase: addons.PhaseProgressing, message: unfetched,
+	},
+	"repository is gone": {
+		change: func(w *world) {
+			installing(w)
+			w.chartReady(metav1.ConditionFalse, "SourceUnavailable", "failed to get source: HelmRepository not found")
+			w.repository = nil
 		},
-		"repository is gone": {
-			change: func(w *world) {
-				installing(w)
-				w.chartReady(metav1.ConditionFalse, "SourceUnavailable", "failed to get source: HelmRepository not found")
-				w.repository = nil
-			},
-			phase: addons.PhaseFailing, message: "from repository charts-example-com-stable-",
+		phase: addons.PhaseFailing, message: "from repository charts-example-com-stable-",
+	},
+	"failure of the version asked for before": {
+		change: func(w *world) {
+			w.chartReady(metav1.ConditionFalse, "InvalidChartReference", "no version 9.9.9")
+			w.ask("1.1.0")
+			w.ready(metav1.ConditionFalse, "SourceNotReady", "latest generation of object has not been reconciled")
 		},
-		"failure of the version asked for before": {
-			change: func(w *world) {
-				w.chartReady(metav1.ConditionFalse, "InvalidChartReference", "no version 9.9.9")
-				w.ask("1.1.0")
-				w.ready(metav1.ConditionFalse, "SourceNotReady", "latest generation of object has not been reconciled")
-			},
-			phase: addons.PhaseProgressing, message: unfetched,
+		phase: addons.PhaseProgressing, message: unfetched,
+	},
+	"chart does not ask for the new version yet": {
+		change: func(w *world) {
+			w.respec()
+			w.hr.Spec.Chart.Spec.Version = "1.1.0"
+			w.chartReady(metav1.ConditionFalse, "InvalidChartReference", "no version 1.0.0")
+			w.ready(metav1.ConditionFalse, "SourceNotReady", "not ready")
 		},
-		"chart does not ask for the new version yet": {
-			change: func(w *world) {
-				w.respec()
-				w.hr.Spec.Chart.Spec.Version = "1.1.0"
-				w.chartReady(metav1.ConditionFalse, "InvalidChartReference", "no version 1.0.0")
-				w.ready(metav1.ConditionFalse, "SourceNotReady", "not ready")
-			},
-			phase: addons.PhaseProgressing, message: unfetched,
+		phase: addons.PhaseProgressing, message: unfetched,
+	},
+	"no source known": {
+		change: func(w *world) {
+			installing(w)
+			w.chart, w.repository = nil, nil
 		},
-		"no source known": {
-			change: func(w *world) {
-				installing(w)
-				w.chart, w.repository = nil, nil
-			},
-			phase: addons.PhaseProgressing, message: unfetched,
-		},
-	})
+		phase: addons.PhaseProgressing, message: unfetched,
+	},
 }
+
+func TestSourceFailures(t *testing.T) { observeAll(t, sourceFailures) }
 
 // A source-controller that comes back with an empty disk says for a while that no chart is there.
 func TestLostArtifactDoesNotFailARunningRelease(t *testing.T) {

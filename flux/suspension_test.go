@@ -14,7 +14,7 @@ func managed(manager string, minute int, fields string) metav1.ManagedFieldsEntr
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
 		Time:     new(metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC))),
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		FieldsV1: metav1.NewFieldsV1(fields),
 	}
 }
 

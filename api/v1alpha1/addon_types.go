@@ -82,7 +82,7 @@ const (
 
 // AddonStatus reports what runs of an add-on, read from Flux's HelmReleases.
 type AddonStatus struct {
-	// conditions: Ready (every release runs at the wanted version), Reconciling (work is under way) and Stalled (a person must act).
+	// conditions are Ready (every release runs at the wanted version), Reconciling (work is under way) and Stalled (a person must act).
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -86,9 +87,7 @@ func entries(count int, field string, others map[string]any) []any {
 	var list []any
 	for i := range count {
 		entry := map[string]any{field: fmt.Sprintf("n%d", i)}
-		for key, value := range others {
-			entry[key] = value
-		}
+		maps.Copy(entry, others)
 		list = append(list, entry)
 	}
 	return list
@@ -167,7 +166,7 @@ func installerRules() map[string]rule {
 		"long name":                 {"metadata/name", text(63), ""},
 		"name too long":             {"metadata/name", text(64), "metadata.name must have at most 63 characters"},
 		"unknown field":             {"spec/addon", "x", `unknown field "spec.addon"`},
-		"unknown field of an addon": {"spec/addons/0/verison", "1", `unknown field "spec.addons[0].verison"`},
+		"unknown field of an addon": {"spec/addons/0/vershun", "1", `unknown field "spec.addons[0].vershun"`},
 		"unknown field of status":   {"status", map[string]any{"x": "y"}, `unknown field "status.x"`},
 		"channel too long":          {"spec/channel", text(64), "Too long"},
 		"channel in capitals":       {"spec/channel", "Stable", "should match"},
@@ -192,7 +191,7 @@ func addonRules() map[string]rule {
 	return map[string]rule{
 		"as it is":             {"spec/state", "Absent", ""},
 		"name too long":        {"metadata/name", text(64), "metadata.name must have at most 63 characters"},
-		"unknown field":        {"spec/verison", "1", `unknown field "spec.verison"`},
+		"unknown field":        {"spec/vershun", "1", `unknown field "spec.vershun"`},
 		"no installer":         {"spec/installer", nil, "Required value"},
 		"empty installer":      {"spec/installer", "", "at least 1 char"},
 		"installer too long":   {"spec/installer", text(64), "Too long"},
@@ -252,10 +251,8 @@ func definitionRules() map[string]rule {
 }
 
 func merged(release map[string]any, name string) map[string]any {
-	named := map[string]any{"name": name}
-	for key, value := range release {
-		named[key] = value
-	}
+	named := maps.Clone(release)
+	named["name"] = name
 	return named
 }
 

@@ -77,7 +77,7 @@ func checkRules(t *testing.T, api client.Client, valid string, tables ...map[str
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
 			object := parse(t, valid)
-			change(object.Object, rule.value, strings.Split(rule.path, "/")...)
+			change(object.Object, rule.value, rule.path)
 			err := api.Create(t.Context(), object, client.DryRunAll)
 			if rule.want == "" {
 				require.NoError(t, err)
@@ -90,21 +90,22 @@ func checkRules(t *testing.T, api client.Client, valid string, tables ...map[str
 }
 
 // change sets, or with nil deletes, what is at a path of fields and indexes.
-func change(at any, value any, path ...string) {
+func change(at any, value any, path string) {
+	field, rest, deeper := strings.Cut(path, "/")
 	switch at := at.(type) {
 	case map[string]any:
 		switch {
-		case len(path) > 1:
-			change(at[path[0]], value, path[1:]...)
+		case deeper:
+			change(at[field], value, rest)
 		case value == nil:
-			delete(at, path[0])
+			delete(at, field)
 		default:
-			at[path[0]] = value
+			at[field] = value
 		}
 	case []any:
-		index, _ := strconv.Atoi(path[0])
-		if len(path) > 1 {
-			change(at[index], value, path[1:]...)
+		index, _ := strconv.Atoi(field)
+		if deeper {
+			change(at[index], value, rest)
 			return
 		}
 		at[index] = value
@@ -113,6 +114,7 @@ func change(at any, value any, path ...string) {
 
 // checkCatalog: built-in definitions never pass an API server, but people start from copies of them.
 func checkCatalog(t *testing.T, api client.Client) {
+	t.Helper()
 	paths, err := filepath.Glob("../../addons/catalog/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
@@ -128,6 +130,7 @@ func checkCatalog(t *testing.T, api client.Client) {
 // checkNulls: a null in values deletes a default of the chart, so it must survive every way of writing but a merge patch, in
 // which it has another meaning.
 func checkNulls(t *testing.T, api client.Client) {
+	t.Helper()
 	const withNulls = `{a: null, b: {c: null, d: 1}, e: [null, {f: null}]}`
 	var want map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(withNulls), &want))
@@ -148,18 +151,18 @@ func checkNulls(t *testing.T, api client.Client) {
 	}
 	for name, write := range map[string]func(context.Context, *unstructured.Unstructured) error{
 		"create": func(ctx context.Context, object *unstructured.Unstructured) error {
-			change(object.Object, want, "spec", "addons", "0", "values")
+			change(object.Object, want, "spec/addons/0/values")
 			return api.Create(ctx, object)
 		},
 		"update": func(ctx context.Context, object *unstructured.Unstructured) error {
 			if err := api.Create(ctx, object); err != nil {
 				return err
 			}
-			change(object.Object, want, "spec", "addons", "0", "values")
+			change(object.Object, want, "spec/addons/0/values")
 			return api.Update(ctx, object)
 		},
 		"apply": func(ctx context.Context, object *unstructured.Unstructured) error {
-			change(object.Object, want, "spec", "addons", "0", "values")
+			change(object.Object, want, "spec/addons/0/values")
 			return api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"))
 		},
 		"apply-again": func(ctx context.Context, object *unstructured.Unstructured) error {
@@ -167,7 +170,7 @@ func checkNulls(t *testing.T, api client.Client) {
 			if err := api.Apply(ctx, client.ApplyConfigurationFromUnstructured(first), client.FieldOwner("test")); err != nil {
 				return err
 			}
-			change(object.Object, want, "spec", "addons", "0", "values")
+			change(object.Object, want, "spec/addons/0/values")
 			return api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"))
 		},
 	} {
@@ -181,6 +184,7 @@ func checkNulls(t *testing.T, api client.Client) {
 }
 
 func checkNames(t *testing.T, config *rest.Config) {
+	t.Helper()
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	require.NoError(t, err)
 	list, err := client.ServerResourcesForGroupVersion("addons.kurl.sh/v1alpha1")
@@ -191,7 +195,7 @@ func checkNames(t *testing.T, config *rest.Config) {
 			continue
 		}
 		shortNames[resource.Name] = resource.ShortNames
-		assert.Equal(t, []string{"kurl"}, []string(resource.Categories), resource.Name)
+		assert.Equal(t, []string{"kurl"}, resource.Categories, resource.Name)
 		assert.False(t, resource.Namespaced, resource.Name)
 	}
 	assert.Equal(t, map[string][]string{"installers": {"inst"}, "addons": {"addon"}, "addondefinitions": {"addondef"}}, shortNames)
@@ -199,6 +203,7 @@ func checkNames(t *testing.T, config *rest.Config) {
 
 // checkColumns reads the tables that kubectl shows.
 func checkColumns(t *testing.T, config *rest.Config, api client.Client) {
+	t.Helper()
 	for name, test := range map[string]struct {
 		resource string
 		object   string

@@ -62,7 +62,7 @@ type InstallerAddon struct {
 
 // InstallerStatus reports what the operator makes of an Installer.
 type InstallerStatus struct {
-	// conditions: Ready (every add-on runs at its version), Reconciling (work is under way), Stalled (a person must act)
+	// conditions are Ready (every add-on runs at its version), Reconciling (work is under way), Stalled (a person must act)
 	// and Resolved (the spec makes sense against the catalogue).
 	// +optional
 	// +listType=map
