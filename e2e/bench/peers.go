@@ -10,6 +10,8 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/addons"
@@ -35,16 +37,21 @@ func plain(count int, chained, poked bool) func(context.Context, *testbed) (outc
 		if err := b.apply(ctx, objects[1:]...); err != nil {
 			return result, err
 		}
-		settled := map[string]bool{}
+		settled, dependents := map[string]bool{}, map[string][]string{}
+		if poked {
+			dependents = dependentsAmong(objects)
+		}
 		err = releases.until(ctx, func(hr *helmv2.HelmRelease) (bool, error) {
 			if settled[hr.Name] || flux.Observe(hr, flux.Sources{}).Phase != addons.PhaseSettled {
 				return false, nil
 			}
 			settled[hr.Name] = true
-			if poked {
-				err = b.poke(ctx, objects, hr.Name)
+			for _, dependent := range dependents[hr.Name] {
+				if err := b.poke(ctx, dependent, hr.Name); err != nil {
+					return false, err
+				}
 			}
-			return len(settled) == count, err
+			return len(settled) == count, nil
 		})
 		if err != nil {
 			return result, fmt.Errorf("waiting for %d HelmReleases, of which %d have settled: %w", count, len(settled), err)
@@ -54,23 +61,25 @@ func plain(count int, chained, poked bool) func(context.Context, *testbed) (outc
 	}
 }
 
-// poke asks Flux to look at every HelmRelease among the objects that depends on another.
-func (b *testbed) poke(ctx context.Context, objects []client.Object, on string) error {
+// dependentsAmong maps the name of each HelmRelease to those that depend on it.
+func dependentsAmong(objects []client.Object) map[string][]string {
+	dependents := map[string][]string{}
 	for _, object := range objects {
-		hr, ok := object.(*helmv2.HelmRelease)
-		if !ok {
-			continue
-		}
-		for _, dependency := range hr.Spec.DependsOn {
-			if dependency.Name != on {
-				continue
-			}
-			patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %q}}}`, meta.ReconcileRequestAnnotation, on)
-			target := &helmv2.HelmRelease{ObjectMeta: hr.ObjectMeta}
-			if err := b.api.Patch(ctx, target, client.RawPatch("application/merge-patch+json", patch)); err != nil {
-				return fmt.Errorf("poke %s: %w", hr.Name, err)
+		if hr, ok := object.(*helmv2.HelmRelease); ok {
+			for _, dependency := range hr.Spec.DependsOn {
+				dependents[dependency.Name] = append(dependents[dependency.Name], hr.Name)
 			}
 		}
+	}
+	return dependents
+}
+
+// poke asks Flux to look at a HelmRelease now.
+func (b *testbed) poke(ctx context.Context, release, token string) error {
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %q}}}`, meta.ReconcileRequestAnnotation, token)
+	target := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: release}}
+	if err := b.api.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("poke HelmRelease %s: %w", release, err)
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ const (
 	figureMemory     = "operator: peak memory"
 	figureSteady     = "operator: writes a minute"
 	figureLists      = "operator: lists a minute"
+	figureChecked    = "operator: writes while Flux checks all"
 	figureLatency    = "apply to HelmRelease written"
 	figureFewWrites  = "operator: writes until HelmRelease written"
 	figureLateWrites = "operator: writes until all ready again"
