@@ -34,6 +34,7 @@ func TestControllersDie(t *testing.T) {
 	for name, l := range losses() {
 		t.Run(name, func(t *testing.T) { loseArtifacts(t, w, strings.ReplaceAll(name, " ", "-"), l) })
 	}
+	t.Run("late view", func(t *testing.T) { seeLate(t, w) })
 }
 
 // death is an end of helm-controller, and how Helm's storage then calls the revisions that were under way.
