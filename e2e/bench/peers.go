@@ -37,27 +37,32 @@ func plain(count int, chained, poked bool) func(context.Context, *testbed) (outc
 		if err := b.apply(ctx, objects[1:]...); err != nil {
 			return result, err
 		}
-		settled, dependents := map[string]bool{}, map[string][]string{}
+		dependents := map[string][]string{}
 		if poked {
 			dependents = dependentsAmong(objects)
 		}
-		err = releases.until(ctx, func(hr *helmv2.HelmRelease) (bool, error) {
-			if settled[hr.Name] || flux.Observe(hr, flux.Sources{}).Phase != addons.PhaseSettled {
-				return false, nil
-			}
-			settled[hr.Name] = true
-			for _, dependent := range dependents[hr.Name] {
-				if err := b.poke(ctx, dependent, hr.Name); err != nil {
-					return false, err
-				}
-			}
-			return len(settled) == count, nil
-		})
-		if err != nil {
-			return result, fmt.Errorf("waiting for %d HelmReleases, of which %d have settled: %w", count, len(settled), err)
+		if err := releases.until(ctx, b.settling(ctx, count, dependents)); err != nil {
+			return result, fmt.Errorf("waiting for %d HelmReleases to settle: %w", count, err)
 		}
 		result.add(figureTime, "s", time.Since(from).Seconds())
 		return result, nil
+	}
+}
+
+// settling waits until so many releases have settled, and pokes the dependents of each.
+func (b *testbed) settling(ctx context.Context, count int, dependents map[string][]string) func(*helmv2.HelmRelease) (bool, error) {
+	settled := map[string]bool{}
+	return func(hr *helmv2.HelmRelease) (bool, error) {
+		if settled[hr.Name] || flux.Observe(hr, flux.Sources{}).Phase != addons.PhaseSettled {
+			return false, nil
+		}
+		settled[hr.Name] = true
+		for _, dependent := range dependents[hr.Name] {
+			if err := b.poke(ctx, dependent, hr.Name); err != nil {
+				return false, err
+			}
+		}
+		return len(settled) == count, nil
 	}
 }
 
