@@ -57,6 +57,9 @@ type Decision struct {
 	Write []Release
 	// Poke maps releases to the token with which Flux is asked to look again, since what they wait for has settled.
 	Poke map[string]string
+	// Force maps releases to the token with which Flux is made to upgrade once more, since it would report a failure that is over
+	// for ever.
+	Force map[string]string
 	// Delete names HelmReleases to delete now.
 	Delete []string
 	// Gone says that nothing of the add-on is left.
@@ -91,7 +94,7 @@ func Decide(o Observation) Decision {
 	if d.Version != "" {
 		d.Write = Releases(o.Definition, &o.Addon.Spec, d.Version, lastReleases(o.Dependencies))
 	}
-	d.Poke = pokes(o)
+	d.Poke, d.Force = pokes(o), forces(o)
 	return d
 }
 
@@ -124,6 +127,17 @@ func pokes(o Observation) map[string]string {
 	for name, release := range o.Releases {
 		token, ready := dependenciesToken(release, around)
 		if release.Phase == PhaseWaiting && ready && token != release.Requested {
+			tokens[name] = token
+		}
+	}
+	return tokens
+}
+
+// forces finds releases with a failure that is over. The token changes with the next revision, so that each is forced once.
+func forces(o Observation) map[string]string {
+	tokens := map[string]string{}
+	for name, release := range o.Releases {
+		if token := "force-" + release.Token; release.Stale && token != release.Requested {
 			tokens[name] = token
 		}
 	}

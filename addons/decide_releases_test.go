@@ -145,6 +145,25 @@ func TestDecideRemoval(t *testing.T) {
 	}
 }
 
+func TestDecideForcesAwayAFailureThatIsOverOnce(t *testing.T) {
+	t.Parallel()
+	def := define("a", versions("1.0.0", "1.2.0"))
+	stale := release("a", PhaseDegraded, "1.2.0", "1.2.0")
+	stale.Stale = true
+	o := Observation{Addon: present("default", "a@1.2.0"), Definition: &def, Releases: byName(stale)}
+	token := Decide(o).Force["a"]
+	require.NotEmpty(t, token)
+
+	stale.Requested = token
+	o.Releases = byName(stale)
+	assert.Empty(t, Decide(o).Force, "Flux has been told")
+
+	stale.SuspendedBy = "kubectl-edit"
+	stale.Requested = ""
+	o.Releases = byName(stale)
+	assert.Empty(t, Decide(o).Force, "a suspended release is left alone")
+}
+
 func TestDecidePokesOncePerState(t *testing.T) {
 	t.Parallel()
 	def := define("a", requires("b"), versions("1.0.0", "1.2.0"))

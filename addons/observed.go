@@ -30,6 +30,8 @@ type Observed struct {
 	Phase     Phase
 	// Stalled says that Flux has given up until something changes.
 	Stalled bool
+	// Stale says that the release runs as asked, but Flux will report an earlier failure until it is forced to upgrade.
+	Stale bool
 	// SuspendedBy names the field manager that suspended the HelmRelease; empty when it is not suspended.
 	SuspendedBy string
 	// AskedVersion is the chart version in the HelmRelease's spec.

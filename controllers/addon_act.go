@@ -35,6 +35,12 @@ func (r *AddonReconciler) act(ctx context.Context, o *addons.Observation, d addo
 			return err
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(d.Force)) {
+		annotations := map[string]string{meta.ReconcileRequestAnnotation: d.Force[name], meta.ForceRequestAnnotation: d.Force[name]}
+		if err := r.request(ctx, name, annotations); err != nil {
+			return err
+		}
+	}
 	for _, name := range d.Delete {
 		if err := r.deleteRelease(ctx, name); err != nil {
 			return err

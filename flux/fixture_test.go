@@ -126,6 +126,7 @@ type observation struct {
 	phase   addons.Phase
 	message string // part of it
 	stalled bool
+	stale   bool
 }
 
 func observeAll(t *testing.T, cases map[string]observation) {
@@ -138,6 +139,7 @@ func observeAll(t *testing.T, cases map[string]observation) {
 			assert.Equal(t, test.phase, got.Phase, got.Message)
 			assert.Contains(t, got.Message, test.message)
 			assert.Equal(t, test.stalled, got.Stalled)
+			assert.Equal(t, test.stale, got.Stale)
 			assert.NotEmpty(t, got.Message)
 		})
 	}

@@ -49,6 +49,7 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	}
 	o.Token = fmt.Sprintf("%d.%d", hr.Generation, o.Revision)
 	o.Phase, o.Message = r.phase(o.SuspendedBy)
+	o.Stale = o.Phase == addons.PhaseDegraded && failedBefore(r.condition(meta.ReadyCondition))
 	o.Stalled = (o.Phase == addons.PhaseFailing || o.Phase == addons.PhaseDegraded) && r.isTrue(meta.StalledCondition)
 	return o
 }
@@ -148,8 +149,8 @@ func (r report) phaseOfRunning(ready *metav1.Condition) (addons.Phase, string) {
 		return r.phaseOfSource("runs; Flux checks it again once what it depends on is ready")
 	case ready.Status == metav1.ConditionUnknown || awaitsSource(ready):
 		return addons.PhaseDegraded, orElse(r.sourceFailure(), unfetched)
-	case ready.Reason == helmv2.InstallFailedReason || ready.Reason == helmv2.UpgradeFailedReason:
-		return addons.PhaseDegraded, r.staleFailure(ready)
+	case failedBefore(ready):
+		return addons.PhaseDegraded, "runs as asked, but Flux still reports an earlier attempt, and is made to upgrade once more: " + ready.Message
 	default:
 		return addons.PhaseDegraded, r.failureMessage(ready)
 	}
@@ -159,11 +160,10 @@ func awaitsSource(ready *metav1.Condition) bool {
 	return ready.Reason == reasonSourceUnready || ready.Reason == helmv2.ArtifactFailedReason
 }
 
-// staleFailure is of an attempt with values that were taken back before Helm recorded a revision. Versions of helm-controller before
-// 1.5.0 show it for ever, and keep dependents waiting.
-func (r report) staleFailure(ready *metav1.Condition) string {
-	return fmt.Sprintf("runs as asked, but Flux still reports an earlier attempt, until told: flux reconcile helmrelease %s -n %s --force (%s)",
-		r.hr.Name, r.hr.Namespace, ready.Message)
+// failedBefore says, of a release that runs as asked, that Flux reports an attempt with values that were taken back before Helm
+// recorded a revision. Versions of helm-controller before 1.5.0 do so until they are forced, and keep dependents waiting.
+func failedBefore(ready *metav1.Condition) bool {
+	return ready.Status == metav1.ConditionFalse && (ready.Reason == helmv2.InstallFailedReason || ready.Reason == helmv2.UpgradeFailedReason)
 }
 
 // phaseOfSource settles a release that runs as asked, unless its chart is yet to be fetched from where the spec now says: until

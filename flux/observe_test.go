@@ -349,7 +349,7 @@ func TestRunningReleaseIsAtWorstDegraded(t *testing.T) {
 			w.hr.Status.ObservedGeneration, w.hr.Status.LastAttemptedGeneration = w.hr.Generation, w.hr.Generation
 			w.ready(metav1.ConditionFalse, helmv2.UpgradeFailedReason, "Helm upgrade failed: set password")
 		},
-		phase: addons.PhaseDegraded, message: "flux reconcile helmrelease web -n kurl-addons --force (Helm upgrade failed: set password)",
+		phase: addons.PhaseDegraded, message: "is made to upgrade once more: Helm upgrade failed: set password", stale: true,
 	}
 	observeAll(t, cases)
 }
