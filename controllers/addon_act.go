@@ -19,6 +19,9 @@ import (
 	"github.com/kurlsh/addon-operator/flux"
 )
 
+// requestManager owns the annotations that ask for a pass, so that applying an object does not take them away.
+const requestManager = v1alpha1.FieldManager + "-request"
+
 // act carries out a decision, and keeps the observation true to what it wrote. The first failure ends it: what is left is done
 // in the next pass.
 func (r *AddonReconciler) act(ctx context.Context, o *addons.Observation, d addons.Decision) error {
@@ -77,7 +80,7 @@ func (r *AddonReconciler) writeRelease(ctx context.Context, o *addons.Observatio
 	if err := r.get(ctx, release.Name, live); err != nil {
 		return err
 	}
-	if owner := live.Labels[v1alpha1.LabelAddon]; live.ResourceVersion != "" && owner != release.Addon {
+	if owner := addonOf(live); live.ResourceVersion != "" && owner != release.Addon {
 		return foreignError{release: release.Name, owner: owner}
 	}
 	written, err := apply(ctx, r.Client, live, flux.HelmRelease(release))
@@ -139,15 +142,14 @@ func (r *AddonReconciler) dropOldDefaults(ctx context.Context, release addons.Re
 	return nil
 }
 
-// request asks Flux to look at a HelmRelease now. The annotations have a field manager of their own, so that applying the
-// HelmRelease does not take them away.
+// request asks Flux to look at a HelmRelease now.
 func (r *AddonReconciler) request(ctx context.Context, release string, annotations map[string]string) error {
 	live := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: release}}
 	live.SetGroupVersionKind(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind))
 	patch := client.MergeFrom(live.DeepCopy())
 	live.Annotations = annotations
 	logf.FromContext(ctx).Info("Asking Flux to look at a release", "release", release)
-	if err := r.Client.Patch(ctx, live, patch, client.FieldOwner(v1alpha1.FieldManager+"-request")); client.IgnoreNotFound(err) != nil {
+	if err := r.Client.Patch(ctx, live, patch, client.FieldOwner(requestManager)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("asking Flux to look at HelmRelease %s: %w", release, err)
 	}
 	return nil

@@ -96,7 +96,7 @@ func (r *AddonReconciler) dependents(ctx context.Context, addon string, releases
 			return nil, fmt.Errorf("listing what depends on release %s: %w", release, err)
 		}
 		for i := range list.Items {
-			if other := list.Items[i].Labels[v1alpha1.LabelAddon]; other != "" && other != addon {
+			if other := addonOf(&list.Items[i]); other != "" && other != addon {
 				names[other] = true
 			}
 		}

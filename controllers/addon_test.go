@@ -44,6 +44,8 @@ func TestAHandEditedHelmReleaseIsPutBack(t *testing.T) {
 		"an added value":   func(hr *helmv2.HelmRelease) { hr.Spec.Values = values(`{"mine":true}`) },
 		"a removed field":  func(hr *helmv2.HelmRelease) { hr.Spec.MaxHistory = nil },
 		"a removed label":  func(hr *helmv2.HelmRelease) { delete(hr.Labels, v1alpha1.LabelProtected) },
+		"another's label":  func(hr *helmv2.HelmRelease) { hr.Labels[v1alpha1.LabelAddon] = "other" },
+		"no labels":        func(hr *helmv2.HelmRelease) { hr.Labels = nil },
 		"added references": func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "other"}} },
 	} {
 		t.Run(name, func(t *testing.T) {

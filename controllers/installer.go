@@ -100,7 +100,7 @@ func (r *InstallerReconciler) running(ctx context.Context, catalog addons.Catalo
 	}
 	observed := map[string]map[string]addons.Observed{}
 	for i := range list.Items {
-		name := list.Items[i].Labels[v1alpha1.LabelAddon]
+		name := addonOf(&list.Items[i])
 		if observed[name] == nil {
 			observed[name] = map[string]addons.Observed{}
 		}

@@ -26,9 +26,9 @@ const (
 )
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	byLabel := func(label string) client.IndexerFunc {
+	by := func(key func(client.Object) string) client.IndexerFunc {
 		return func(object client.Object) []string {
-			if value := object.GetLabels()[label]; value != "" {
+			if value := key(object); value != "" {
 				return []string{value}
 			}
 			return nil
@@ -39,16 +39,27 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		field string
 		value client.IndexerFunc
 	}{
-		{&helmv2.HelmRelease{}, indexAddon, byLabel(v1alpha1.LabelAddon)},
+		{&helmv2.HelmRelease{}, indexAddon, by(addonOf)},
 		{&helmv2.HelmRelease{}, indexDependsOn, dependsOn},
 		{&helmv2.HelmRelease{}, indexRepository, repositoryOf},
-		{&corev1.ConfigMap{}, indexRelease, byLabel(v1alpha1.LabelRelease)},
+		{&corev1.ConfigMap{}, indexRelease, by(func(o client.Object) string { return o.GetLabels()[v1alpha1.LabelRelease] })},
 	} {
 		if err := indexer.IndexField(ctx, index.kind, index.field, index.value); err != nil {
 			return fmt.Errorf("indexing %T by %s: %w", index.kind, index.field, err)
 		}
 	}
 	return nil
+}
+
+// addonOf names the add-on that an object was made for; empty for what is not ours. A HelmRelease says so in its chart template too,
+// which counts: a label that somebody takes off or changes must not make us lose sight of what we installed.
+func addonOf(object client.Object) string {
+	if hr, ok := object.(*helmv2.HelmRelease); ok && hr.Spec.Chart != nil && hr.Spec.Chart.ObjectMeta != nil {
+		if name := hr.Spec.Chart.ObjectMeta.Labels[v1alpha1.LabelAddon]; name != "" {
+			return name
+		}
+	}
+	return object.GetLabels()[v1alpha1.LabelAddon]
 }
 
 func dependsOn(object client.Object) []string {
@@ -78,12 +89,12 @@ func request(name string) reconcile.Request {
 // mapRelease leads from a HelmRelease to its add-on, to those that wait for it, and to those on their way out that it depends
 // on: they go once nothing does.
 func (r *AddonReconciler) mapRelease(ctx context.Context, object client.Object) []reconcile.Request {
-	requests := r.mapLabelled(ctx, object)
+	requests := r.mapObject(ctx, object)
 	requests = append(requests, r.requestsBy(ctx, indexDependsOn, object.GetName())...)
 	for _, name := range dependsOn(object) {
 		var hr helmv2.HelmRelease
 		var addon v1alpha1.Addon
-		if r.get(ctx, name, &hr) != nil || r.Client.Get(ctx, client.ObjectKey{Name: hr.Labels[v1alpha1.LabelAddon]}, &addon) != nil {
+		if r.get(ctx, name, &hr) != nil || r.Client.Get(ctx, client.ObjectKey{Name: addonOf(&hr)}, &addon) != nil {
 			continue
 		}
 		if addon.Spec.State == v1alpha1.Absent {
@@ -93,9 +104,9 @@ func (r *AddonReconciler) mapRelease(ctx context.Context, object client.Object) 
 	return requests
 }
 
-// mapLabelled leads from an object to the add-on that it was made for.
-func (r *AddonReconciler) mapLabelled(_ context.Context, object client.Object) []reconcile.Request {
-	if name := object.GetLabels()[v1alpha1.LabelAddon]; name != "" {
+// mapObject leads from an object to the add-on that it was made for.
+func (r *AddonReconciler) mapObject(_ context.Context, object client.Object) []reconcile.Request {
+	if name := addonOf(object); name != "" {
 		return []reconcile.Request{request(name)}
 	}
 	return nil
@@ -113,7 +124,7 @@ func (r *AddonReconciler) requestsBy(ctx context.Context, index, value string) [
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		requests = append(requests, r.mapLabelled(ctx, &list.Items[i])...)
+		requests = append(requests, r.mapObject(ctx, &list.Items[i])...)
 	}
 	return requests
 }
