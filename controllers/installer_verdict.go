@@ -43,6 +43,8 @@ func (in intent) unready(summaries []v1alpha1.AddonSummary) []string {
 		case in.ready(summary.Name):
 		case in.waits(summary):
 			waiting++
+		case summary.Message == "":
+			lines = append(lines, fmt.Sprintf("%s is %s", summary.Name, summary.State))
 		default:
 			lines = append(lines, fmt.Sprintf("%s is %s (%s)", summary.Name, summary.State, summary.Message))
 		}
