@@ -59,7 +59,7 @@ func TestAFieldRemovedFromTheInstallerDisappears(t *testing.T) {
 
 func TestASecretOverridesDefaultsAndInlineValuesOverrideBoth(t *testing.T) {
 	s := beside(t, "layers")
-	s.define("layers-a", "webapp", defaults(`{config: {chart: "no", default: "yes", secret: "no", inline: "no"}}`))
+	s.define("layers-a", "webapp", defaults(`{config: {default: "yes", secret: "no", inline: "no"}}`))
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: "layers", Labels: map[string]string{"reconcile.fluxcd.io/watch": "Enabled"}},
 		StringData: map[string]string{"mine": `{config: {secret: "yes", inline: "no"}}`},
@@ -69,7 +69,7 @@ func TestASecretOverridesDefaultsAndInlineValuesOverrideBoth(t *testing.T) {
 addons:
 - name: layers-a
   valuesFrom: [{kind: Secret, name: layers, key: mine}]
-  values: {config: {inline: "yes", logLevel: null, listen: null, cache: null, chart: null}}`)
+  values: {config: {inline: "yes", logLevel: null, listen: null, cache: null}}`)
 	s.installerReady()
 	assert.JSONEq(t, `{"default":"yes","secret":"yes","inline":"yes"}`, s.rendered(t, "layers-a").Data["config.json"])
 
