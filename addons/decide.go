@@ -94,6 +94,9 @@ func Decide(o Observation) Decision {
 	if d.Version != "" {
 		d.Write = Releases(o.Definition, &o.Addon.Spec, d.Version, lastReleases(o.Dependencies))
 	}
+	if hold := holdIdentity(o, d.Write); hold != nil {
+		d.Write, d.Hold = nil, hold
+	}
 	d.Poke, d.Force = pokes(o), forces(o)
 	return d
 }

@@ -145,6 +145,28 @@ func TestDecideRemoval(t *testing.T) {
 	}
 }
 
+func TestDecideNeverMovesAReleaseToAnotherChartOrNamespace(t *testing.T) {
+	t.Parallel()
+	def := define("a", versions("1.0.0", "1.2.0"))
+	runs := settledAt("a", "1.0.0")
+	runs.Chart, runs.TargetNamespace = def.Spec.Releases[0].Chart.Name, def.Spec.Releases[0].Namespace
+	o := Observation{Addon: present("default", "a@1.0.0"), Definition: &def, Releases: byName(runs)}
+	require.NotEmpty(t, Decide(o).Write)
+
+	for name, change := range map[string]func(*Observed){
+		"chart":     func(was *Observed) { was.Chart = "another" },
+		"namespace": func(was *Observed) { was.TargetNamespace = "another" },
+	} {
+		was := runs
+		change(&was)
+		o.Releases = byName(was)
+		d := Decide(o)
+		assert.Empty(t, d.Write, name)
+		require.NotNil(t, d.Hold, name)
+		assert.Contains(t, d.Hold.Message, "take the change of the AddonDefinition back", name)
+	}
+}
+
 func TestDecideForcesAwayAFailureThatIsOverOnce(t *testing.T) {
 	t.Parallel()
 	def := define("a", versions("1.0.0", "1.2.0"))

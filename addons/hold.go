@@ -29,6 +29,21 @@ func holdDefinition(o Observation, message string) *Hold {
 	}
 }
 
+// holdIdentity keeps a changed definition from making Flux uninstall a release and install another in its place: that is how it takes
+// another chart name or namespace.
+func holdIdentity(o Observation, write []Release) *Hold {
+	for i := range write {
+		was, now := o.Releases[write[i].Name], &write[i]
+		if was.Chart != "" && (was.Chart != now.Chart || was.TargetNamespace != now.Namespace) {
+			return holdDefinition(o, fmt.Sprintf(
+				"release %s was installed from chart %s into namespace %s, and its definition now says chart %s and namespace %s; Flux would uninstall it first, "+
+					"and its data might go: take the change of the AddonDefinition back, or remove the add-on and add it again",
+				now.Name, was.Chart, was.TargetNamespace, now.Chart, now.Namespace))
+		}
+	}
+	return nil
+}
+
 // holdInstall holds what Flux's dependsOn cannot see: a required add-on that is not there yet, or not at the required version.
 func holdInstall(o Observation) *Hold {
 	for i := range o.Dependencies {

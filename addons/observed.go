@@ -43,6 +43,9 @@ type Observed struct {
 	Token string
 	// Requested is the last token with which Flux was asked to reconcile.
 	Requested string
+	// Chart and TargetNamespace are those of the newest Helm release, however it went; empty when there is none.
+	Chart           string
+	TargetNamespace string
 	// DependsOn names the releases that the HelmRelease waits for.
 	DependsOn []string
 	// Message is the cause in Flux's own words.

@@ -36,6 +36,24 @@ func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 			return err
 		}
 	}
+	return r.passOn(ctx, in, names)
+}
+
+// passOn hands a request to reconcile now to every Addon, once. It is not part of what is applied: an Addon can be asked by itself
+// later.
+func (r *InstallerReconciler) passOn(ctx context.Context, in intent, names []string) error {
+	token := in.installer.Annotations[meta.ReconcileRequestAnnotation]
+	if token == "" || token == in.installer.Status.LastHandledReconcileAt {
+		return nil
+	}
+	for _, name := range names {
+		addon := &v1alpha1.Addon{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		patch := client.MergeFrom(addon.DeepCopy())
+		addon.Annotations = map[string]string{meta.ReconcileRequestAnnotation: token}
+		if err := r.Client.Patch(ctx, addon, patch, client.FieldOwner(requestManager)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("passing the request on to Addon %s: %w", name, err)
+		}
+	}
 	return nil
 }
 
@@ -58,9 +76,6 @@ func (r *InstallerReconciler) writeAddon(ctx context.Context, installer *v1alpha
 			},
 		},
 		Spec: spec,
-	}
-	if token := installer.Annotations[meta.ReconcileRequestAnnotation]; token != "" {
-		desired.Annotations = map[string]string{meta.ReconcileRequestAnnotation: token}
 	}
 	_, err := apply(ctx, r.Client, live, desired)
 	return err

@@ -47,9 +47,13 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	if snapshot := r.deployed(); snapshot != nil {
 		o.ChartVersion, o.Revision = snapshot.ChartVersion, int64(snapshot.Version)
 	}
+	if len(r.history) > 0 {
+		o.Chart, o.TargetNamespace = r.history[0].ChartName, r.history[0].Namespace
+	}
 	o.Token = fmt.Sprintf("%d.%d", hr.Generation, o.Revision)
 	o.Phase, o.Message = r.phase(o.SuspendedBy)
-	o.Stale = o.Phase == addons.PhaseDegraded && failedBefore(r.condition(meta.ReadyCondition))
+	ready := r.condition(meta.ReadyCondition)
+	o.Stale = o.Phase == addons.PhaseDegraded && ready.Status == metav1.ConditionFalse && r.failedBefore(ready)
 	o.Stalled = (o.Phase == addons.PhaseFailing || o.Phase == addons.PhaseDegraded) && r.isTrue(meta.StalledCondition)
 	return o
 }
@@ -143,14 +147,15 @@ func (r report) phaseOfRunning(ready *metav1.Condition) (addons.Phase, string) {
 		return addons.PhaseDegraded, r.failureMessage(ready)
 	case ready.Status == metav1.ConditionTrue:
 		return r.phaseOfSource(ready.Message)
+	case r.failedBefore(ready):
+		return addons.PhaseDegraded, "runs as asked, but Flux still reports an earlier attempt, and is made to upgrade once more: " +
+			r.condition(helmv2.ReleasedCondition).Message
 	case ready.Status == metav1.ConditionUnknown && !r.artifactLost():
 		return r.phaseOfSource("Flux is checking it") // what 1.4.0 says at the start of every check
 	case ready.Status == metav1.ConditionFalse && ready.Reason == helmv2.DependencyNotReadyReason:
 		return r.phaseOfSource("runs; Flux checks it again once what it depends on is ready")
 	case ready.Status == metav1.ConditionUnknown || awaitsSource(ready):
 		return addons.PhaseDegraded, orElse(r.sourceFailure(), unfetched)
-	case failedBefore(ready):
-		return addons.PhaseDegraded, "runs as asked, but Flux still reports an earlier attempt, and is made to upgrade once more: " + ready.Message
 	default:
 		return addons.PhaseDegraded, r.failureMessage(ready)
 	}
@@ -161,9 +166,15 @@ func awaitsSource(ready *metav1.Condition) bool {
 }
 
 // failedBefore says, of a release that runs as asked, that Flux reports an attempt with values that were taken back before Helm
-// recorded a revision. Versions of helm-controller before 1.5.0 do so until they are forced, and keep dependents waiting.
-func failedBefore(ready *metav1.Condition) bool {
-	return ready.Status == metav1.ConditionFalse && (ready.Reason == helmv2.InstallFailedReason || ready.Reason == helmv2.UpgradeFailedReason)
+// recorded a revision, or will again after the check that it is at. Versions of helm-controller before 1.5.0 do so until they are
+// forced, and keep dependents waiting.
+func (r report) failedBefore(ready *metav1.Condition) bool {
+	released := r.condition(helmv2.ReleasedCondition)
+	if released == nil || released.Status != metav1.ConditionFalse {
+		return false
+	}
+	return (released.Reason == helmv2.InstallFailedReason || released.Reason == helmv2.UpgradeFailedReason) &&
+		(ready.Status == metav1.ConditionUnknown || ready.Reason == released.Reason)
 }
 
 // phaseOfSource settles a release that runs as asked, unless its chart is yet to be fetched from where the spec now says: until

@@ -20,7 +20,7 @@ func TestObserveReportsTheSpec(t *testing.T) {
 	assert.Equal(t, addons.Observed{
 		Name: "web", Namespace: "web-system", Phase: addons.PhaseSettled, Message: upgraded,
 		AskedVersion: "1.0.0", ChartVersion: "1.0.0", Revision: 3, Token: "4.3",
-		Requested: "token", DependsOn: []string{"openebs", "cert-manager"},
+		Requested: "token", Chart: "webapp", TargetNamespace: "web-system", DependsOn: []string{"openebs", "cert-manager"},
 	}, Observe(w.hr, w.sources()))
 }
 

@@ -7,7 +7,7 @@ const (
 	FieldManager = "addon-operator"
 )
 
-// Labels and annotations that the operator writes or reads.
+// Labels that the operator writes or reads.
 const (
 	// LabelManagedBy is the well-known label that names the tool an object belongs to; its value is FieldManager.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
@@ -19,9 +19,6 @@ const (
 	LabelRelease = "addons.kurl.sh/release"
 	// LabelProtected marks, with the value "true", objects whose deletion by anybody but the operator is dangerous.
 	LabelProtected = "addons.kurl.sh/protected"
-
-	// AnnotationChart records on a HelmRelease the repository and chart that it was made for.
-	AnnotationChart = "addons.kurl.sh/chart"
 )
 
 // FinalizerUninstall holds an Installer or an Addon until what it stands for has been uninstalled.
