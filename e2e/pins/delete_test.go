@@ -20,10 +20,10 @@ const ours = "addons.kurl.sh/uninstall"
 func withFinalizer(hr *helmv2.HelmRelease) { hr.Finalizers = append(hr.Finalizers, ours) }
 
 // delete deletes a HelmRelease that our finalizer holds, and waits until Flux has let go of it.
-func (s *subject) delete(t *testing.T) moment {
+func (s *subject) delete(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.api.Delete(t.Context(), s.get(t)))
-	return s.await(t, "let go by Flux", func(m moment) bool {
+	s.await(t, "let go by Flux", func(m moment) bool {
 		return m.DeletionTimestamp != nil && !slices.Contains(m.Finalizers, helmv2.HelmReleaseFinalizer)
 	})
 }

@@ -101,3 +101,34 @@ func TestFieldsOfAFailedUpgradeStay(t *testing.T) {
 	require.NoError(t, w.api.Get(t.Context(), client.ObjectKey{Namespace: target, Name: "stuck"}, deployment))
 	assert.NotEmpty(t, deployment.Spec.Template.Spec.NodeSelector)
 }
+
+// When values that broke the rendering are taken back, Flux finds the release in sync, and still reports the failure, at every check,
+// until it is forced to upgrade; flux.Observe calls the release degraded, and the failure stale.
+func TestFailureOfValuesTakenBackStays(t *testing.T) {
+	w := share(t)
+	good, bad := w.release(t, "back", "broken-template", "1.0.0", "password: secret"), w.release(t, "back", "broken-template", "1.0.0", "")
+	s := w.start(t, good)
+	s.awaitSettled(t)
+	s.apply(t, bad)
+	m := s.await(t, "failed", notedFailure)
+	assert.Equal(t, []string{"v1 deployed 1.0.0"}, m.history())
+	assert.Equal(t, addons.PhaseFailing, m.seen.Phase)
+	assert.Contains(t, m.seen.Message, "set password")
+
+	s.apply(t, good)
+	m = s.await(t, "in sync", func(m moment) bool { return m.Generation == 3 && m.observed() })
+	mark := s.mark() - 1
+	for range 2 {
+		assert.Equal(t, "False", m.ready())
+		assert.Equal(t, helmv2.UpgradeFailedReason, m.condition(meta.ReadyCondition).Reason)
+		assert.Equal(t, addons.PhaseDegraded, m.seen.Phase)
+		assert.True(t, m.seen.Stale)
+		m = s.awaitHandled(t, s.poke(t))
+	}
+	for _, m := range s.since(mark) {
+		assert.Equal(t, addons.PhaseDegraded, m.seen.Phase, m)
+	}
+	s.patch(t, force("forced"))
+	m = s.await(t, "settled", func(m moment) bool { return m.seen.Phase == addons.PhaseSettled })
+	assert.Equal(t, []string{"v2 deployed 1.0.0", "v1 superseded 1.0.0"}, m.history())
+}

@@ -31,6 +31,7 @@ func TestControllersDie(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		end(t, w, death{prefix: "interrupted", by: w.cluster.Interrupt, install: "failed", upgrade: "failed"})
 	})
+	t.Run("failing after that", func(t *testing.T) { failAfterDeath(t, w) })
 	for name, l := range losses() {
 		t.Run(name, func(t *testing.T) { loseArtifacts(t, w, strings.ReplaceAll(name, " ", "-"), l) })
 	}
@@ -44,84 +45,114 @@ type death struct {
 	install, upgrade string
 }
 
+// underWay are releases in the middle of an action; the quiet ones have been asked to be suspended since.
+type underWay struct{ install, installQuiet, upgrade, upgradeQuiet *subject }
+
+func (u underWay) all() []*subject {
+	return []*subject{u.install, u.installQuiet, u.upgrade, u.upgradeQuiet}
+}
+func (u underWay) quiet() []*subject { return []*subject{u.installQuiet, u.upgradeQuiet} }
+
+func startUnderWay(t *testing.T, w *world, prefix string) underWay {
+	t.Helper()
+	u := underWay{
+		install:      w.start(t, w.release(t, prefix+"-install", "hooks", "1.0.0", hold)),
+		installQuiet: w.start(t, w.release(t, prefix+"-install-quiet", "hooks", "1.0.0", hold)),
+		upgrade:      w.start(t, w.release(t, prefix+"-upgrade", "hooks", "1.0.0", "")),
+		upgradeQuiet: w.start(t, w.release(t, prefix+"-upgrade-quiet", "hooks", "1.0.0", "")),
+	}
+	for _, s := range []*subject{u.upgrade, u.upgradeQuiet} {
+		s.awaitSettled(t)
+		s.apply(t, w.release(t, s.name, "hooks", "2.0.0", hold))
+	}
+	for _, s := range u.all() {
+		s.awaitHeld(t)
+		s.await(t, "under way", func(m moment) bool { return m.Status.LastAttemptedGeneration == m.Generation })
+	}
+	for _, s := range u.quiet() {
+		s.patch(t, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Suspend = true
+			annotate(hr, meta.ReconcileRequestAnnotation, "quiet")
+		})
+	}
+	return u
+}
+
 // Whether helm-controller is killed or interrupted in the middle of an action, the conditions and the history stay as they were before;
 // only the storage differs, where a killed one leaves the revision pending, and an interrupted one failed. Once it is back it continues
 // by an upgrade, an install too, and so repeats the hook; of a pending revision it first says Ready=False for PendingRelease. The history
 // is emptied until that upgrade ends. What is suspended is acknowledged, and left as it was until it is resumed.
 func end(t *testing.T, w *world, d death) {
 	t.Helper()
-	install := w.start(t, w.release(t, d.prefix+"-install", "hooks", "1.0.0", hold))
-	installQuiet := w.start(t, w.release(t, d.prefix+"-install-quiet", "hooks", "1.0.0", hold))
-	upgrade := w.start(t, w.release(t, d.prefix+"-upgrade", "hooks", "1.0.0", ""))
-	upgradeQuiet := w.start(t, w.release(t, d.prefix+"-upgrade-quiet", "hooks", "1.0.0", ""))
-	active, quiet := []*subject{install, upgrade}, []*subject{installQuiet, upgradeQuiet}
-	for _, s := range []*subject{upgrade, upgradeQuiet} {
-		s.awaitSettled(t)
-		s.apply(t, w.release(t, s.name, "hooks", "2.0.0", hold))
-	}
-	runs := map[*subject]types.UID{}
-	for _, s := range []*subject{install, installQuiet, upgrade, upgradeQuiet} {
-		runs[s] = s.awaitHeld(t)
-		s.await(t, "under way", func(m moment) bool { return m.Status.LastAttemptedGeneration == m.Generation })
-	}
-	for _, s := range quiet {
-		s.patch(t, func(hr *helmv2.HelmRelease) {
-			hr.Spec.Suspend = true
-			annotate(hr, meta.ReconcileRequestAnnotation, "quiet")
-		})
-	}
+	u := startUnderWay(t, w, d.prefix)
 	require.NoError(t, d.by(t.Context(), cluster.HelmController))
-
-	marks, conditions := map[*subject]int{}, map[*subject][]metav1.Condition{}
-	for s := range runs {
-		marks[s], conditions[s] = s.mark(), s.get(t).Status.Conditions
-	}
-	for _, s := range []*subject{install, installQuiet} {
-		assert.Equal(t, []string{"v1 " + d.install}, s.stored(t))
+	runs, marks, conditions := map[*subject]types.UID{}, map[*subject]int{}, map[*subject][]metav1.Condition{}
+	for _, s := range u.all() {
 		m := moment{HelmRelease: s.get(t)}
-		assert.Empty(t, m.history())
-		assert.Equal(t, "Running 'install' action with timeout of 5m0s", m.condition(meta.ReadyCondition).Message)
+		runs[s], marks[s], conditions[s] = s.hook(t).UID, s.mark(), m.Status.Conditions
+		assert.Regexp(t, "^Running '(install|upgrade)' action with timeout of 5m0s$", m.condition(meta.ReadyCondition).Message)
 	}
-	for _, s := range []*subject{upgrade, upgradeQuiet} {
-		assert.Equal(t, []string{"v2 " + d.upgrade, "v1 deployed"}, s.stored(t))
-		m := moment{HelmRelease: s.get(t)}
-		assert.Equal(t, []string{"v1 deployed 1.0.0"}, m.history())
-		assert.Equal(t, "Running 'upgrade' action with timeout of 5m0s", m.condition(meta.ReadyCondition).Message)
-	}
+	installed, upgraded := []string{"v1 " + d.install}, []string{"v2 " + d.upgrade, "v1 deployed"}
+	assert.Equal(t, installed, u.install.stored(t))
+	assert.Equal(t, upgraded, u.upgrade.stored(t))
+	assert.Empty(t, u.install.get(t).Status.History)
+	assert.Equal(t, []string{"v1 deployed 1.0.0"}, moment{HelmRelease: u.upgrade.get(t)}.history())
 
 	require.NoError(t, w.cluster.Restart(t.Context(), cluster.HelmController))
-	for _, s := range active {
-		runs[s] = s.awaitHeld(t, runs[s])
-	}
-	for _, s := range quiet {
+	u.install.awaitHeld(t, runs[u.install])
+	u.upgrade.awaitHeld(t, runs[u.upgrade])
+	assert.Equal(t, []string{"v2 pending-upgrade", "v1 failed"}, u.install.stored(t))
+	assert.Equal(t, []string{"v3 pending-upgrade", "v2 failed", "v1 deployed"}, u.upgrade.stored(t))
+	u.upgrade.await(t, "without a history", func(m moment) bool { return len(m.Status.History) == 0 })
+	for _, s := range u.quiet() {
 		m := s.await(t, "acknowledged", func(m moment) bool { return m.observed() && m.Status.LastHandledReconcileAt == "quiet" })
 		assert.Equal(t, conditions[s], m.Status.Conditions)
 	}
-	assert.Equal(t, []string{"v1 " + d.install}, installQuiet.stored(t))
-	assert.Equal(t, []string{"v2 " + d.upgrade, "v1 deployed"}, upgradeQuiet.stored(t))
-	assert.Equal(t, []string{"v2 pending-upgrade", "v1 failed"}, install.stored(t))
-	assert.Equal(t, []string{"v3 pending-upgrade", "v2 failed", "v1 deployed"}, upgrade.stored(t))
-	upgrade.await(t, "without a history", func(m moment) bool { return len(m.Status.History) == 0 })
+	assert.Equal(t, installed, u.installQuiet.stored(t))
+	assert.Equal(t, upgraded, u.upgradeQuiet.stored(t))
 
-	for _, s := range quiet {
+	for _, s := range u.quiet() {
 		s.patch(t, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
 		s.awaitHeld(t, runs[s])
 	}
-	for s := range runs {
+	for _, s := range u.all() {
 		s.unhold(t)
 		m := s.awaitSettled(t)
 		assert.Len(t, m.Status.History, 1)
-		pending := 0
-		for _, m := range s.since(marks[s]) {
-			assert.NotEqual(t, addons.PhaseFailing, m.seen.Phase, m)
-			if m.condition(meta.ReadyCondition).Reason == "PendingRelease" {
-				pending++
-			}
-		}
-		assert.Equal(t, d.install != "failed", pending > 0)
+		checkRecovery(t, s.since(marks[s]), d)
 	}
-	assert.Equal(t, []string{"v2 deployed", "v1 superseded"}, install.stored(t))
-	assert.Equal(t, []string{"v3 deployed", "v2 failed", "v1 superseded"}, upgrade.stored(t))
+	assert.Equal(t, []string{"v2 deployed", "v1 superseded"}, u.install.stored(t))
+	assert.Equal(t, []string{"v3 deployed", "v2 failed", "v1 superseded"}, u.upgrade.stored(t))
+}
+
+// checkRecovery looks for the unlocking of pending revisions, and checks that it is not taken for a failure.
+func checkRecovery(t *testing.T, moments []moment, d death) {
+	t.Helper()
+	unlocked := false
+	for _, m := range moments {
+		assert.NotEqual(t, addons.PhaseFailing, m.seen.Phase, m)
+		unlocked = unlocked || m.condition(meta.ReadyCondition).Reason == "PendingRelease"
+	}
+	assert.Equal(t, d.install != "failed", unlocked)
+}
+
+// When the upgrade that follows on helm-controller's death fails, nothing in the history is deployed, and flux.Observe knows of no running
+// version, though Helm's storage has one.
+func failAfterDeath(t *testing.T, w *world) {
+	t.Helper()
+	s := w.start(t, w.release(t, "doomed", "hooks", "1.0.0", ""))
+	s.awaitSettled(t)
+	s.apply(t, w.release(t, "doomed", "hooks", "2.0.0", hold))
+	run := s.awaitHeld(t)
+	require.NoError(t, w.cluster.Kill(t.Context(), cluster.HelmController))
+	require.NoError(t, w.cluster.Restart(t.Context(), cluster.HelmController))
+	s.awaitHeld(t, run)
+	s.failHook(t)
+	m := s.await(t, "failed", notedFailure)
+	assert.Equal(t, []string{"v3 failed 2.0.0"}, m.history())
+	assert.Equal(t, []string{"v3 failed", "v2 failed", "v1 deployed"}, s.stored(t))
+	assert.Equal(t, addons.PhaseFailing, m.seen.Phase)
+	assert.Empty(t, m.seen.ChartVersion)
 }
 
 // loss is a way for charts to stay away after source-controller lost its storage.
@@ -190,7 +221,7 @@ func loseArtifacts(t *testing.T, w *world, name string, l loss) {
 	m := s.await(t, "without its chart", func(m moment) bool { return m.ready() == "False" })
 	assert.Equal(t, l.reason, m.condition(meta.ReadyCondition).Reason)
 	assert.Equal(t, addons.PhaseDegraded, m.seen.Phase)
-	assert.Contains(t, m.seen.Message, l.message)
+	eventually(t, func(c *assert.CollectT) { assert.Contains(c, s.look(t).seen.Message, l.message) })
 	assert.Equal(t, before.history(), m.history())
 
 	l.back(t, s)

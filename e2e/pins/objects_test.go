@@ -45,9 +45,23 @@ func (s *subject) hook(t require.TestingT) *batchv1.Job {
 // unhold lets the hook, and with it the action, come to its end.
 func (s *subject) unhold(t *testing.T) {
 	t.Helper()
+	s.patchHook(t, func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
+}
+
+// failHook lets the hook, and with it the action, fail.
+func (s *subject) failHook(t *testing.T) {
+	t.Helper()
+	s.patchHook(t, func(job *batchv1.Job) {
+		job.Spec.Suspend = new(false)
+		job.Spec.Template.Annotations["simulation/exit-code"] = "1"
+	})
+}
+
+func (s *subject) patchHook(t *testing.T, change func(*batchv1.Job)) {
+	t.Helper()
 	job := s.hook(t)
 	before := job.DeepCopy()
-	job.Spec.Suspend = new(false)
+	change(job)
 	require.NoError(t, s.api.Patch(t.Context(), job, client.MergeFrom(before)))
 }
 

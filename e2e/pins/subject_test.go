@@ -108,23 +108,35 @@ func (w *world) watch(t *testing.T, name string) *subject {
 	return s
 }
 
-// record reads the sources beside what the watch showed, as the operator does.
+// record keeps what the watch showed.
 func (s *subject) record(ctx context.Context, hr *helmv2.HelmRelease) {
-	m := moment{HelmRelease: hr}
-	chart := &sourcev1.HelmChart{}
-	if s.api.Get(ctx, client.ObjectKey{Namespace: hr.Namespace, Name: hr.Namespace + "-" + hr.Name}, chart) == nil {
-		m.sources.Chart = chart
-	}
-	repository := &sourcev1.HelmRepository{}
-	if s.api.Get(ctx, client.ObjectKey{Namespace: hr.Namespace, Name: hr.Spec.Chart.Spec.SourceRef.Name}, repository) == nil {
-		m.sources.Repository = repository
-	}
-	m.seen = flux.Observe(hr, m.sources)
+	m := s.observe(ctx, hr)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.moments = append(s.moments, m)
 	close(s.next)
 	s.next = make(chan struct{})
+}
+
+// look is the present moment.
+func (s *subject) look(t *testing.T) moment {
+	t.Helper()
+	return s.observe(t.Context(), s.get(t))
+}
+
+// observe reads the sources beside a HelmRelease, as the operator does.
+func (w *world) observe(ctx context.Context, hr *helmv2.HelmRelease) moment {
+	m := moment{HelmRelease: hr}
+	chart := &sourcev1.HelmChart{}
+	if w.api.Get(ctx, client.ObjectKey{Namespace: hr.Namespace, Name: hr.Namespace + "-" + hr.Name}, chart) == nil {
+		m.sources.Chart = chart
+	}
+	repository := &sourcev1.HelmRepository{}
+	if w.api.Get(ctx, client.ObjectKey{Namespace: hr.Namespace, Name: hr.Spec.Chart.Spec.SourceRef.Name}, repository) == nil {
+		m.sources.Repository = repository
+	}
+	m.seen = flux.Observe(hr, m.sources)
+	return m
 }
 
 // start applies a release as the operator does, and watches it from its creation on.
