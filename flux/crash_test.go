@@ -36,3 +36,16 @@ func TestUnlockingIsNoFailure(t *testing.T) {
 		},
 	})
 }
+
+// A failure that is over stays one while Flux checks again, so that its state does not flicker; it is not forced away in the middle of
+// a check, where the request could be lost.
+func TestStaleFailureOutlastsChecks(t *testing.T) {
+	observeAll(t, map[string]observation{"checked": {
+		change: func(w *world) {
+			w.set(helmv2.ReleasedCondition, metav1.ConditionFalse, helmv2.UpgradeFailedReason, "Helm upgrade failed: set password")
+			w.reconciling(prerequisites)
+			w.ready(metav1.ConditionUnknown, meta.ProgressingReason, prerequisites)
+		},
+		phase: addons.PhaseDegraded, message: "Helm upgrade failed: set password",
+	}})
+}
