@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -168,4 +169,28 @@ func TestTheFirstInstallerKeepsAnAddOnAndHandsItOverWithoutAnUninstall(t *testin
 	s.settle()
 	assert.Equal(t, "second", get(s, "app", &v1alpha1.Addon{}).Spec.Installer)
 	assert.Equal(t, before.UID, get(s, "app", &helmv2.HelmRelease{}).UID)
+}
+
+func TestARequestOnTheInstallerOrAnAddonStartsReleasesAfreshOnce(t *testing.T) {
+	s := newStage(t, definition("app", nil, "app"))
+	s.apply(installer("default", wanted("app", "1.0.0")))
+	s.settle()
+	ask := func(object client.Object, token string) {
+		before := object.DeepCopyObject().(client.Object)
+		object.SetAnnotations(map[string]string{meta.ReconcileRequestAnnotation: token})
+		require.NoError(t, s.api.Patch(s.ctx, object, client.MergeFrom(before)))
+		s.settle()
+	}
+	requested := func() []string {
+		annotations := get(s, "app", &helmv2.HelmRelease{}).Annotations
+		return []string{annotations[meta.ReconcileRequestAnnotation], annotations[helmv2.ResetRequestAnnotation]}
+	}
+
+	ask(get(s, "default", &v1alpha1.Installer{}), "first")
+	assert.Equal(t, []string{"first", "first"}, requested())
+	assert.Equal(t, "first", get(s, "default", &v1alpha1.Installer{}).Status.LastHandledReconcileAt)
+	assert.Equal(t, "first", get(s, "app", &v1alpha1.Addon{}).Status.LastHandledReconcileAt)
+
+	ask(get(s, "app", &v1alpha1.Addon{}), "second")
+	assert.Equal(t, []string{"second", "second"}, requested(), "the Installer's old request is not passed on again")
 }
