@@ -222,6 +222,10 @@ func TestDecideUpgrade(t *testing.T) {
 			writes: "1.0.0", path: path, state: v1alpha1.StateUpgrading, version: "1.0.0", blocker: "Addon/a",
 			message: "the upgrade to 1.1.1 waits until 1.0.0 has settled: release a: Flux says so",
 		}}},
+		"what waits gets its dependencies first": {decideCase: decideCase{releases: []Observed{after(release("a", PhaseWaiting, "1.0.0", "1.0.0"), "gone")}, want: decision{
+			writes: "1.0.0", path: path, state: v1alpha1.StateUpgrading, version: "1.0.0", blocker: "Addon/a",
+			message: "the upgrade to 1.1.1 waits until 1.0.0 has settled: release a: Flux says so",
+		}}},
 		"what somebody asked for is put back first": {decideCase: decideCase{releases: []Observed{release("a", PhaseProgressing, "7.0.0", "1.0.0")}, want: decision{
 			writes: "1.0.0", path: path, state: v1alpha1.StateUpgrading, version: "1.0.0", blocker: "Addon/a",
 			message: "the upgrade to 1.1.1 waits until 1.0.0 has settled: release a: Flux says so",

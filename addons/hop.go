@@ -40,8 +40,8 @@ func decideHop(o Observation, d *Decision, asked string) {
 		d.Version = o.Addon.Spec.Version
 	case !Settled(o.Definition, d.Running, o.Releases):
 		d.Hold = holdUnsettled(o, d.Running, fmt.Sprintf("the upgrade to %s waits until %s has settled: %s", path[0], d.Running, firstUnsettled(o)))
-		if asked == "" || ailing(o) {
-			d.Version = d.Running // new values may be the cure, and no hop would ever come without one
+		if asked == "" || stuck(o) {
+			d.Version = d.Running // the present values and dependencies may be the cure, and no hop would ever come without one
 		}
 	default:
 		if d.Hold = holdHop(o); d.Hold == nil {
@@ -69,10 +69,14 @@ func finishHop(o Observation, d *Decision, asked string) {
 	}
 }
 
-func ailing(o Observation) bool {
-	_, failing := firstIn(o, PhaseFailing)
-	_, degraded := firstIn(o, PhaseDegraded)
-	return failing || degraded
+// stuck says whether a release does not get on by itself: its values, source or dependencies may have to change first.
+func stuck(o Observation) bool {
+	for _, phase := range []Phase{PhaseFailing, PhaseDegraded, PhaseWaiting} {
+		if _, found := firstIn(o, phase); found {
+			return true
+		}
+	}
+	return false
 }
 
 // pathAhead is the path for people to see while nothing is done.

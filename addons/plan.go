@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -192,18 +193,32 @@ func SpecEqual(a, b v1alpha1.AddonSpec) bool {
 	return apiequality.Semantic.DeepEqual(a, b) || apiequality.Semantic.DeepEqual(canonical(a), canonical(b))
 }
 
-func canonical(spec v1alpha1.AddonSpec) any {
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return spec
+// canonical has equal content for specs that mean the same.
+func canonical(spec v1alpha1.AddonSpec) v1alpha1.AddonSpec {
+	spec.Values = canonicalJSON(spec.Values)
+	spec.Releases = slices.Clone(spec.Releases)
+	for i := range spec.Releases {
+		spec.Releases[i].Values = canonicalJSON(spec.Releases[i].Values)
+	}
+	return spec
+}
+
+// canonicalJSON sorts keys and drops white space. What is no JSON stays as it is.
+func canonicalJSON(values *apiextensionsv1.JSON) *apiextensionsv1.JSON {
+	if values == nil {
+		return nil
 	}
 	var parsed any
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder := json.NewDecoder(bytes.NewReader(values.Raw))
 	decoder.UseNumber() // as floats, large numbers would lose digits
 	if err := decoder.Decode(&parsed); err != nil {
-		return spec
+		return values
 	}
-	return parsed
+	text, err := json.Marshal(parsed)
+	if err != nil {
+		return values
+	}
+	return &apiextensionsv1.JSON{Raw: text}
 }
 
 func digest(changes []PlannedChange) string {
@@ -211,8 +226,7 @@ func digest(changes []PlannedChange) string {
 	encoder := json.NewEncoder(hash)
 	for i := range changes {
 		// Encoding cannot fail: the changes hold strings, and raw JSON that was parsed before. Map keys come out sorted.
-		_ = encoder.Encode(changes[i].Change)
-		_ = encoder.Encode(canonical(changes[i].Spec))
+		_ = encoder.Encode(PlannedChange{Change: changes[i].Change, Spec: canonical(changes[i].Spec)})
 	}
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil))
 }

@@ -19,6 +19,8 @@ func (r *resolver) checkRequirements(name string) {
 		switch {
 		case listed || r.around[requirement.Addon] != nil:
 			r.checkRequiredVersion(name, requirement)
+		case !requirement.Optional && r.owners[requirement.Addon] != "":
+			r.fail(name, "", "add-on %q requires add-on %q, which Installer %q lists and has yet to make; it follows then", name, requirement.Addon, r.owners[requirement.Addon])
 		case !requirement.Optional:
 			r.fail(name, "", "add-on %q requires add-on %q, which no Installer lists; add it to spec.addons", name, requirement.Addon)
 		}

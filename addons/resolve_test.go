@@ -200,6 +200,12 @@ func TestResolveRequirements(t *testing.T) {
 			resolved: []string{"a@1.0.0"},
 			after:    map[string][]string{"a": nil},
 		},
+		"listed by another Installer that has not made it": {
+			catalog:  []v1alpha1.AddonDefinition{define("a", since2), b},
+			want:     []string{"a"},
+			others:   []*v1alpha1.Installer{installer("other", 2, "b")},
+			problems: map[string]string{"a": `spec.addons[a]: add-on "a" requires add-on "b", which Installer "other" lists and has yet to make; it follows then`},
+		},
 		"on its way out at another Installer": {
 			catalog:  []v1alpha1.AddonDefinition{define("a", since2), b},
 			want:     []string{"a"},

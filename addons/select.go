@@ -18,8 +18,9 @@ const Latest = "latest"
 // the range, in the channel, and runs on this Kubernetes. An exact version need not be in the channel. An empty channel is no limit;
 // an empty Kubernetes version is unknown and passes every check. The error says what is listed instead.
 func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes string) (string, error) {
+	cluster := clusterVersion(kubernetes)
 	if version := findVersion(def, request); version != nil {
-		return version.Version, checkKubernetes(version, kubernetes)
+		return version.Version, checkKubernetes(version, cluster)
 	}
 	within, err := parseRequest(def, request)
 	if err != nil {
@@ -39,11 +40,11 @@ func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes s
 			channel, none(def, request), newestFirst(open))
 	}
 	for _, version := range slices.Backward(listed) {
-		if checkKubernetes(&version, kubernetes) == nil {
+		if checkKubernetes(&version, cluster) == nil {
 			return version.Version, nil
 		}
 	}
-	return "", fmt.Errorf("there is %s for this cluster's Kubernetes: %w", none(def, request), checkKubernetes(&listed[len(listed)-1], kubernetes))
+	return "", fmt.Errorf("there is %s for this cluster's Kubernetes: %w", none(def, request), checkKubernetes(&listed[len(listed)-1], cluster))
 }
 
 func noneOpen(def *v1alpha1.AddonDefinition, request string, within *Range) error {
@@ -95,9 +96,18 @@ func findVersion(def *v1alpha1.AddonDefinition, exact string) *v1alpha1.VersionD
 	return nil
 }
 
-// checkKubernetes ignores suffixes of the cluster's version, such as -gke.100: they are builds, not pre-releases.
-func checkKubernetes(version *v1alpha1.VersionDefinition, kubernetes string) error {
+// clusterVersion parses the version of a cluster without suffixes such as -gke.100: they are builds, not pre-releases. It is zero
+// when the version is unknown.
+func clusterVersion(kubernetes string) Version {
 	cluster := ParseVersion(kubernetes)
+	if cluster.semantic == nil {
+		return Version{}
+	}
+	core := semver.New(cluster.semantic.Major(), cluster.semantic.Minor(), cluster.semantic.Patch(), "", "")
+	return Version{raw: core.String(), semantic: core}
+}
+
+func checkKubernetes(version *v1alpha1.VersionDefinition, cluster Version) error {
 	if version.Kubernetes == "" || cluster.semantic == nil {
 		return nil
 	}
@@ -105,9 +115,8 @@ func checkKubernetes(version *v1alpha1.VersionDefinition, kubernetes string) err
 	if err != nil {
 		return err
 	}
-	core := fmt.Sprintf("%d.%d.%d", cluster.semantic.Major(), cluster.semantic.Minor(), cluster.semantic.Patch())
-	if !within.Contains(ParseVersion(core)) {
-		return fmt.Errorf("version %s needs Kubernetes %s, and this cluster runs %s", version.Version, version.Kubernetes, core)
+	if !within.Contains(cluster) {
+		return fmt.Errorf("version %s needs Kubernetes %s, and this cluster runs %s", version.Version, version.Kubernetes, cluster)
 	}
 	return nil
 }

@@ -12,13 +12,13 @@ import (
 // disturbances are all that may happen, in any order: passes that die half way, work of Flux that may fail, and people.
 func (c *cluster) disturbances() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
-		"installer pass":   func(t *rapid.T) { c.T = t; c.installerPass(someWrites(t)) },
+		"installer pass":   func(t *rapid.T) { c.installerPass(c.drawInstaller(t), someWrites(t)) },
 		"add-on pass":      c.drawAddon(func(t *rapid.T, name string) { c.addonPass(name, someWrites(t)) }),
 		"add-on pass 2":    c.drawAddon(func(t *rapid.T, name string) { c.addonPass(name, someWrites(t)) }),
 		"Flux":             c.drawRelease(func(t *rapid.T, r *helmRelease) { c.flux(r, rapid.IntRange(0, 3).Draw(t, "fails") > 0) }),
 		"Flux 2":           c.drawRelease(func(t *rapid.T, r *helmRelease) { c.flux(r, rapid.IntRange(0, 3).Draw(t, "fails") > 0) }),
-		"settle":           func(t *rapid.T) { c.T = t; c.settle() },
-		"edit":             func(t *rapid.T) { c.T = t; c.installer.Spec.Addons = c.someEntries(t) },
+		"settle":           func(t *rapid.T) { c.settle() },
+		"edit":             func(t *rapid.T) { c.drawInstaller(t).Spec.Addons = c.someEntries(t) },
 		"move":             c.moveEntry,
 		"definition":       func(t *rapid.T) { name := c.drawDefinition(t).Name; c.away[name] = !c.away[name] },
 		"suspend a person": c.drawRelease(func(_ *rapid.T, r *helmRelease) { toggleSuspension(r) }),
@@ -43,7 +43,6 @@ func toggleSuspension(r *helmRelease) {
 
 func (c *cluster) drawAddon(act func(*rapid.T, string)) func(*rapid.T) {
 	return func(t *rapid.T) {
-		c.T = t
 		if len(c.addons) == 0 {
 			t.Skip("no add-ons")
 		}
@@ -53,12 +52,15 @@ func (c *cluster) drawAddon(act func(*rapid.T, string)) func(*rapid.T) {
 
 func (c *cluster) drawRelease(act func(*rapid.T, *helmRelease)) func(*rapid.T) {
 	return func(t *rapid.T) {
-		c.T = t
 		if len(c.releases) == 0 {
 			t.Skip("no releases")
 		}
 		act(t, c.releases[rapid.SampledFrom(sortedKeys(c.releases)).Draw(t, "release")])
 	}
+}
+
+func (c *cluster) drawInstaller(t *rapid.T) *v1alpha1.Installer {
+	return c.installers[rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "installer")]
 }
 
 func (c *cluster) drawDefinition(t *rapid.T) *v1alpha1.AddonDefinition {
@@ -82,12 +84,12 @@ func someRequest(t *rapid.T, def *v1alpha1.AddonDefinition) string {
 
 // moveEntry changes the version or the values of one entry.
 func (c *cluster) moveEntry(t *rapid.T) {
-	c.T = t
-	if len(c.installer.Spec.Addons) == 0 {
+	subject := c.drawInstaller(t)
+	if len(subject.Spec.Addons) == 0 {
 		t.Skip("nothing is wanted")
 	}
-	c.installer.Spec.Addons = slices.Clone(c.installer.Spec.Addons)
-	entry := &c.installer.Spec.Addons[rapid.IntRange(0, len(c.installer.Spec.Addons)-1).Draw(t, "entry")]
+	subject.Spec.Addons = slices.Clone(subject.Spec.Addons)
+	entry := &subject.Spec.Addons[rapid.IntRange(0, len(subject.Spec.Addons)-1).Draw(t, "entry")]
 	def := &c.definitions[slices.IndexFunc(c.definitions, func(d v1alpha1.AddonDefinition) bool { return d.Name == entry.Name })]
 	if rapid.Bool().Draw(t, "values") {
 		values := rawJSON(fmt.Sprintf(`{"replicas":%d}`, rapid.IntRange(0, 2).Draw(t, "replicas")))
@@ -99,6 +101,7 @@ func (c *cluster) moveEntry(t *rapid.T) {
 
 // calm ends all disturbances, and asks for something that can be reached: no add-on has to go down, nothing required is missing.
 func (c *cluster) calm() {
+	c.deaf = true
 	clear(c.away)
 	for _, release := range c.releases {
 		release.suspendedBy = ""
@@ -120,16 +123,22 @@ func (c *cluster) calm() {
 			}
 		}
 	}
-	c.installer.Spec.Addons = nil
+	for _, subject := range c.installers {
+		subject.Spec.Addons = nil
+	}
 	for i := range c.definitions {
 		if def := &c.definitions[i]; wanted[def.Name] {
-			c.installer.Spec.Addons = append(c.installer.Spec.Addons, c.finalEntry(def, lowest[def.Name]))
+			subject := c.drawInstaller(c.T)
+			subject.Spec.Addons = append(subject.Spec.Addons, c.finalEntry(def, lowest[def.Name]))
 		}
 	}
 }
 
 func (c *cluster) finalEntry(def *v1alpha1.AddonDefinition, lowest int) v1alpha1.InstallerAddon {
 	for i := range def.Spec.Versions {
+		if addon := c.addons[def.Name]; addon != nil && addon.Spec.Version == def.Spec.Versions[i].Version {
+			lowest = max(lowest, i) // it may go there before the new version is understood
+		}
 		for name, release := range c.observed(def.Name) {
 			if release.AskedVersion == def.Spec.Versions[i].Releases[name].ChartVersion {
 				lowest = max(lowest, i)

@@ -24,7 +24,8 @@ type helmRelease struct {
 	workOf    int
 	attempted int // generation of the last finished attempt
 	failed    bool
-	waiting   int // generation that was found to wait for others
+	waiting   int    // generation that was found to wait for others
+	looked    string // the last request at which it was found so
 }
 
 func (r *helmRelease) phase() Phase {
@@ -62,11 +63,11 @@ func (c *cluster) flux(r *helmRelease, succeed bool) bool {
 	case r.working:
 		c.finish(r, succeed)
 		return true
-	case r.phase() == PhaseSettled:
+	case r.phase() == PhaseSettled || c.deaf && r.phase() == PhaseWaiting && r.looked == r.requested:
 		return false
 	case slices.ContainsFunc(r.dependsOn, func(name string) bool { return c.releases[name] == nil || c.releases[name].phase() != PhaseSettled }):
 		changed := r.waiting != r.generation
-		r.waiting = r.generation
+		r.waiting, r.looked = r.generation, r.requested
 		return changed
 	default:
 		r.working, r.workOn, r.workOf = true, r.asked, r.generation

@@ -3,6 +3,7 @@ package addons
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -18,9 +19,10 @@ import (
 type cluster struct {
 	*rapid.T
 
+	deaf        bool // Flux does not look again by itself at what waits
 	definitions []v1alpha1.AddonDefinition
 	away        map[string]bool // definitions that are not there for now
-	installer   *v1alpha1.Installer
+	installers  []*v1alpha1.Installer
 	addons      map[string]*v1alpha1.Addon
 	releases    map[string]*helmRelease
 	target      map[string]string // version that was written last; the operator does not see it
@@ -35,23 +37,23 @@ func text(values *apiextensionsv1.JSON) string {
 
 func (c *cluster) world() World {
 	visible := slices.DeleteFunc(slices.Clone(c.definitions), func(d v1alpha1.AddonDefinition) bool { return c.away[d.Name] })
-	world := World{Catalog: catalogOf(visible...), Installers: []*v1alpha1.Installer{c.installer}}
+	world := World{Catalog: catalogOf(visible...), Installers: c.installers}
 	for _, name := range sortedKeys(c.addons) {
 		world.Addons = append(world.Addons, c.addons[name])
 	}
 	return world
 }
 
-// installerPass does one pass for the Installer, of which only so many writes happen. It returns whether anything changed.
-func (c *cluster) installerPass(writes int) bool {
+// installerPass does one pass for an Installer, of which only so many writes happen. It returns whether anything changed.
+func (c *cluster) installerPass(subject *v1alpha1.Installer, writes int) bool {
 	world, running := c.world(), map[string]string{}
 	for name := range c.addons {
 		if def, err := world.Catalog.Get(name); err == nil {
 			running[name] = RunningVersion(def, c.observed(name))
 		}
 	}
-	resolution := Resolve(world, c.installer)
-	plan := MakePlan(world, c.installer, resolution, running)
+	resolution := Resolve(world, subject)
+	plan := MakePlan(world, subject, resolution, running)
 	c.checkPlan(resolution, plan)
 	for _, change := range plan.Changes[:min(writes, len(plan.Changes))] {
 		addon := present("default", change.Addon)
@@ -63,7 +65,7 @@ func (c *cluster) installerPass(writes int) bool {
 
 func (c *cluster) checkPlan(resolution Resolution, plan Plan) {
 	for _, change := range plan.Changes {
-		listed := slices.ContainsFunc(c.installer.Spec.Addons, func(e v1alpha1.InstallerAddon) bool { return e.Name == change.Addon })
+		_, listed := c.wanted()[change.Addon]
 		if listed == (change.Action == v1alpha1.ActionRemove) {
 			c.Fatalf("I6: %s of add-on %s, listed %v", change.Action, change.Addon, listed)
 		}
@@ -110,6 +112,9 @@ func (c *cluster) observe(name string) Observation {
 func (c *cluster) addonPass(name string, writes int) bool {
 	o := c.observe(name)
 	d := Decide(o)
+	if again := Decide(c.observe(name)); !reflect.DeepEqual(d, again) {
+		c.Fatalf("decided differently from the same: %v and %v", d, again)
+	}
 	c.checkHop(o, d)
 	changed := false
 	may := func() bool { writes--; return writes >= 0 }
@@ -195,7 +200,10 @@ func (c *cluster) checkRequired(o Observation) {
 func (c *cluster) settle() {
 	const rounds = 300
 	for range rounds {
-		changed := c.installerPass(100)
+		changed := false
+		for _, subject := range c.installers {
+			changed = c.installerPass(subject, 100) || changed
+		}
 		for _, name := range sortedKeys(c.addons) {
 			changed = c.addonPass(name, 100) || changed
 		}
@@ -218,12 +226,20 @@ func (c *cluster) describe() (lines string) {
 	return lines
 }
 
-// requireSettled checks that exactly what the Installer lists runs, at its versions.
-func (c *cluster) requireSettled() {
+// wanted gives the version that is asked for of each add-on that an Installer lists.
+func (c *cluster) wanted() map[string]string {
 	wanted := map[string]string{}
-	for _, entry := range c.installer.Spec.Addons {
-		wanted[entry.Name] = entry.Version
+	for _, one := range c.installers {
+		for _, entry := range one.Spec.Addons {
+			wanted[entry.Name] = entry.Version
+		}
 	}
+	return wanted
+}
+
+// requireSettled checks that exactly what the Installers list runs, at its versions.
+func (c *cluster) requireSettled() {
+	wanted := c.wanted()
 	for name := range c.addons {
 		if wanted[name] == "" {
 			c.Fatalf("add-on %s is not wanted, and still there: %s", name, c.describe())
@@ -248,8 +264,9 @@ func (c *cluster) requireSettled() {
 // someCluster draws a catalogue of up to eight add-ons without cycles; nothing is installed.
 func someCluster(t *rapid.T) *cluster {
 	c := &cluster{
-		T: t, away: map[string]bool{}, installer: installer("default", 1), addons: map[string]*v1alpha1.Addon{},
+		T: t, away: map[string]bool{}, addons: map[string]*v1alpha1.Addon{},
 		releases: map[string]*helmRelease{}, target: map[string]string{},
+		installers: []*v1alpha1.Installer{installer("default", 1), installer("other", 2)},
 	}
 	names := rapid.Permutation([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(t, "names")
 	for i, name := range names[:rapid.IntRange(1, len(names)).Draw(t, "add-ons")] {
@@ -308,12 +325,13 @@ func TestSimulatedClustersConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someCluster(t)
 		t.Repeat(c.disturbances())
-		c.T = t
 		c.calm()
 		c.settle()
 		c.requireSettled()
 		before := len(c.releases)
-		c.installer.Spec.Addons = nil
+		for _, subject := range c.installers {
+			subject.Spec.Addons = nil
+		}
 		c.settle()
 		c.requireSettled()
 		if before > 0 && len(c.releases) > 0 {

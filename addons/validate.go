@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -196,8 +197,7 @@ func validateValues(path *field.Path, raw *apiextensionsv1.JSON) field.ErrorList
 	if raw == nil {
 		return nil
 	}
-	var values map[string]any
-	if err := json.Unmarshal(raw.Raw, &values); err != nil || values == nil {
+	if !bytes.HasPrefix(bytes.TrimSpace(raw.Raw), []byte("{")) || !json.Valid(raw.Raw) {
 		return field.ErrorList{field.Invalid(path, string(raw.Raw), "Helm values are a map of keys to values")}
 	}
 	return nil

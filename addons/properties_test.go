@@ -1,0 +1,234 @@
+package addons
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// tangle makes cycles and conflicts too, which someCluster avoids.
+func tangle(t *rapid.T, c *cluster) {
+	for i := range c.definitions {
+		def := &c.definitions[i]
+		other := c.definitions[rapid.IntRange(0, len(c.definitions)-1).Draw(t, "tangled with")].Name
+		switch kind := rapid.IntRange(0, 4).Draw(t, "tangle"); {
+		case other == def.Name:
+		case kind == 0:
+			requires(other)(def)
+		case kind == 1:
+			conflicts(other, "")(def)
+		}
+	}
+}
+
+func permuted[T any](t *rapid.T, list []T) []T {
+	shuffled := make([]T, 0, len(list))
+	for _, i := range rapid.Permutation(indices(len(list))).Draw(t, "order") {
+		shuffled = append(shuffled, list[i])
+	}
+	return shuffled
+}
+
+func indices(n int) (list []int) {
+	for i := range n {
+		list = append(list, i)
+	}
+	return list
+}
+
+func TestResolveAndPlanDependOnNoOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := someCluster(t)
+		t.Repeat(c.disturbances())
+		tangle(t, c)
+		subject := c.installers[0]
+		world, running := c.world(), map[string]string{}
+		before, err := json.Marshal([]any{c.definitions, c.installers, c.addons})
+		require.NoError(t, err)
+
+		resolution := Resolve(world, subject)
+		plan := MakePlan(world, subject, resolution, running)
+		checkResolution(t, c, resolution)
+		checkOrder(t, c, plan)
+
+		shuffled := subject.DeepCopy()
+		shuffled.Spec.Addons = permuted(t, subject.Spec.Addons)
+		other := World{
+			Catalog:    NewCatalog(nil, permuted(t, slices.DeleteFunc(slices.Clone(c.definitions), func(d v1alpha1.AddonDefinition) bool { return c.away[d.Name] }))),
+			Installers: permuted(t, []*v1alpha1.Installer{shuffled, c.installers[1]}), Addons: permuted(t, world.Addons),
+		}
+		require.Equal(t, resolution, Resolve(other, shuffled))
+		require.Equal(t, plan, MakePlan(other, shuffled, Resolve(other, shuffled), running))
+		after, err := json.Marshal([]any{c.definitions, c.installers, c.addons})
+		require.NoError(t, err)
+		require.JSONEq(t, string(before), string(after), "what was read is not changed")
+	})
+}
+
+// checkResolution checks that every entry came to something, and each add-on comes after what it depends on.
+func checkResolution(t *rapid.T, c *cluster, resolution Resolution) {
+	t.Helper()
+	came := map[string]bool{}
+	for _, problem := range resolution.Problems {
+		require.NotEmpty(t, problem.Message)
+		require.False(t, came[problem.Addon], "add-on %s is named twice", problem.Addon)
+		came[problem.Addon] = true
+	}
+	for _, addon := range resolution.Addons {
+		require.False(t, came[addon.Name], "add-on %s is named twice", addon.Name)
+		for _, earlier := range addon.After {
+			require.True(t, came[earlier], "add-on %s comes before %s", addon.Name, earlier)
+		}
+		came[addon.Name] = true
+	}
+	for _, entry := range c.installers[0].Spec.Addons {
+		require.True(t, came[entry.Name], "add-on %s came to nothing", entry.Name)
+	}
+	require.Len(t, came, len(c.installers[0].Spec.Addons))
+}
+
+// checkOrder checks that installs come after, and removals before, those of what they depend on.
+func checkOrder(t *rapid.T, c *cluster, plan Plan) {
+	t.Helper()
+	catalog := c.world().Catalog
+	removing := map[string]bool{}
+	for i, change := range plan.Changes {
+		def, err := catalog.Get(change.Addon)
+		if err != nil {
+			require.Equal(t, v1alpha1.ActionRemove, change.Action)
+			continue
+		}
+		removing[change.Addon] = change.Action == v1alpha1.ActionRemove
+		for _, requirement := range def.Spec.Requires {
+			at := slices.IndexFunc(plan.Changes, func(other PlannedChange) bool { return other.Addon == requirement.Addon })
+			tied := at >= 0 && (plan.Changes[at].Action == v1alpha1.ActionRemove) == removing[change.Addon]
+			if tied && !mutual(catalog, change.Addon, requirement.Addon) {
+				require.Equal(t, removing[change.Addon], at > i, "the change of %s is on the wrong side of that of %s", change.Addon, requirement.Addon)
+			}
+		}
+	}
+}
+
+// mutual says whether an add-on depends on another one that in the end depends on it: there is no right order then.
+func mutual(catalog Catalog, name, other string) bool {
+	dependencies := map[string][]string{}
+	definitions := map[string]*v1alpha1.AddonDefinition{}
+	for _, known := range catalog.Names() {
+		definitions[known], _ = catalog.Get(known)
+	}
+	for known, def := range definitions {
+		if def != nil {
+			dependencies[known] = Dependencies(def, definitions)
+		}
+	}
+	_, cyclic := order(dependencies)
+	return cyclic[name] != "" && cyclic[other] != ""
+}
+
+func TestOrderFindsExactlyTheCycles(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := []string{"a", "b", "c", "d", "e", "f"}
+		graph := map[string][]string{}
+		for _, name := range names {
+			others := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 3, rapid.ID).Draw(t, "of "+name)
+			graph[name] = slices.DeleteFunc(slices.Sorted(slices.Values(others)), func(other string) bool { return other == name })
+		}
+		ordered, cyclic := order(graph)
+		for _, name := range names {
+			require.Equal(t, reaches(graph, name, name, map[string]bool{}), cyclic[name] != "", "%s in %v", name, graph)
+			require.Equal(t, cyclic[name] == "", slices.Contains(ordered, name), "%s is either ordered or on a cycle", name)
+		}
+		for i, name := range ordered {
+			for _, dependency := range graph[name] {
+				require.True(t, cyclic[dependency] != "" || slices.Contains(ordered[:i], dependency), "%s comes before %s in %v", name, dependency, ordered)
+			}
+		}
+	})
+}
+
+func reaches(graph map[string][]string, from, to string, seen map[string]bool) bool {
+	for _, next := range graph[from] {
+		if next == to {
+			return true
+		}
+		if !seen[next] {
+			seen[next] = true
+			if reaches(graph, next, to, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestPathsAreWalksOfAllowedHops(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var names []string
+		for major := range 3 {
+			for minor := range rapid.IntRange(0, 3).Draw(t, "minors") {
+				names = append(names, fmt.Sprintf("%d.%d.0", major, minor))
+			}
+		}
+		if len(names) < 2 {
+			t.Skip("too few versions")
+		}
+		def := define("a", versions(names...))
+		for _, name := range names {
+			if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
+				upgradeFrom(name, ">="+rapid.SampledFrom(names).Draw(t, "from"))(&def)
+			}
+			if rapid.IntRange(0, 5).Draw(t, "bound") == 0 {
+				onKubernetes(name, "<1.3"+strconv.Itoa(rapid.IntRange(0, 9).Draw(t, "below")))(&def)
+			}
+		}
+		from, to := rapid.SampledFrom(names).Draw(t, "from"), rapid.SampledFrom(names).Draw(t, "to")
+		path, err := Path(&def, from, to, "1.34.0")
+		if from == to {
+			require.NoError(t, err)
+			require.Empty(t, path)
+			return
+		}
+		if err != nil {
+			require.Empty(t, path)
+			return
+		}
+		require.Equal(t, to, path[len(path)-1])
+		h, at := newHops(&def), from
+		for _, hop := range path {
+			require.Equal(t, 1, ParseVersion(hop).Compare(ParseVersion(at)), "%s goes up from %s", hop, at)
+			require.True(t, h.allow(ParseVersion(at), slices.Index(names, hop)), "%s may follow %s", hop, at)
+			require.NoError(t, checkKubernetes(findVersion(&def, hop), ParseVersion("1.34.0")))
+			at = hop
+		}
+		for i := range path {
+			rest, err := Path(&def, path[i], to, "1.34.0")
+			require.NoError(t, err)
+			require.Len(t, rest, len(path)-1-i, "no hop is wasted")
+		}
+	})
+}
+
+func FuzzResolve(f *testing.F) {
+	f.Add("a", "1.x", "stable", "v1.31.0", `{"a":1}`, ">=1")
+	f.Add("b", "RELEASE.1", "", "main", `[]`, "")
+	f.Fuzz(func(t *testing.T, name, version, channel, kubernetes, values, within string) {
+		def := define("a", versions("1.0.0", "1.1.0"), upgradeFrom("1.1.0", within), onKubernetes("1.0.0", within))
+		subject := installer("default", 1, "a@"+version)
+		subject.Spec.Channel = channel
+		subject.Spec.Addons[0].Name, subject.Spec.Addons[0].Values = name, rawJSON(values)
+		world := World{Catalog: catalogOf(def), Kubernetes: kubernetes, Installers: []*v1alpha1.Installer{subject}}
+		resolution := Resolve(world, subject)
+		require.Equal(t, 1, len(resolution.Addons)+len(resolution.Problems))
+		MakePlan(world, subject, resolution, map[string]string{name: version})
+	})
+}
