@@ -64,6 +64,13 @@ func TestDecideSeveralReleases(t *testing.T) {
 			releases: []Observed{settledAt("operator", "11"), release("cluster", PhaseDeleting, "1", "1")}, wanted: "1.1.0",
 			want: decision{writes: "1.1.0", state: v1alpha1.StateUpgrading, message: "settling at 1.1.0", version: "1.1.0"},
 		},
+		"the first install has ended, and Flux has yet to say so": {
+			wanted: "1.1.0", releases: []Observed{
+				{Name: "operator", Phase: PhaseSettled, AskedVersion: "11", ChartVersion: "11", Revision: 1},
+				{Name: "cluster", Phase: PhaseProgressing, AskedVersion: "1", ChartVersion: "1", Revision: 1, Message: "Flux says so"},
+			},
+			want: decision{writes: "1.1.0", state: v1alpha1.StateInstalling, message: "settling at 1.1.0: release cluster: Flux says so", version: "1.1.0"},
+		},
 		"one has been uninstalled although it is wanted": {
 			releases: []Observed{settledAt("operator", "11")}, wanted: "1.1.0",
 			want: decision{writes: "1.1.0", path: []string{"1.1.0"}, state: v1alpha1.StateInstalling, message: "installing 1.1.0"},
@@ -255,7 +262,7 @@ func TestSummaryListsReleasesInOrder(t *testing.T) {
 	statuses := Summarize(o, Decide(o)).Releases
 	assert.Equal(t, []v1alpha1.ReleaseStatus{
 		{Name: "operator", Namespace: "ns", ChartVersion: "11", Revision: 4, Message: "boom"},
-		{Name: "cluster", ChartVersion: "2", Ready: true, Message: "Flux says so"},
-		{Name: "aside", ChartVersion: "1", Ready: true, Message: "Flux says so"},
+		{Name: "cluster", ChartVersion: "2", Ready: true},
+		{Name: "aside", ChartVersion: "1", Ready: true},
 	}, statuses)
 }

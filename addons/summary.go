@@ -74,6 +74,9 @@ func (s *Summary) unsettled(o Observation, d Decision) {
 // change says what is under way: nothing that is deployed in another version than asked for means a first install.
 func (s *Summary) change(o Observation, d Decision) (v1alpha1.AddonState, string) {
 	if s.Version != "" && s.Version == d.Version {
+		if firstRevisions(o) {
+			return v1alpha1.StateInstalling, "settling at " + d.Version
+		}
 		return v1alpha1.StateUpgrading, "settling at " + d.Version
 	}
 	for _, release := range o.Releases {
@@ -82,6 +85,15 @@ func (s *Summary) change(o Observation, d Decision) (v1alpha1.AddonState, string
 		}
 	}
 	return v1alpha1.StateInstalling, "installing " + d.Version
+}
+
+func firstRevisions(o Observation) bool {
+	for _, release := range o.Releases {
+		if release.Revision != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // waits says whether every release of the add-on waits for another one.
@@ -101,7 +113,7 @@ func removalMessage(o Observation) string {
 }
 
 func firstIn(o Observation, phase Phase) (Observed, bool) {
-	for _, name := range sortedKeys(o.Releases) {
+	for _, name := range inOrder(o) {
 		if o.Releases[name].Phase == phase {
 			return o.Releases[name], true
 		}
@@ -109,24 +121,25 @@ func firstIn(o Observation, phase Phase) (Observed, bool) {
 	return Observed{}, false
 }
 
-// releaseStatuses lists the add-on's releases: those of the definition in its order, then others by name.
-func releaseStatuses(o Observation) []v1alpha1.ReleaseStatus {
+// inOrder names the add-on's releases: those of the definition in its order, then others by name.
+func inOrder(o Observation) []string {
 	names := sortedKeys(o.Releases)
-	if o.Definition != nil {
-		listed := releaseNames(o.Definition)
-		for _, name := range names {
-			if !slices.Contains(listed, name) {
-				listed = append(listed, name)
-			}
-		}
-		names = listed
+	if o.Definition == nil {
+		return names
 	}
-	var statuses []v1alpha1.ReleaseStatus
-	for _, name := range names {
-		release, ok := o.Releases[name]
-		if !ok {
-			continue
+	var listed []string
+	for _, name := range releaseNames(o.Definition) {
+		if _, there := o.Releases[name]; there {
+			listed = append(listed, name)
 		}
+	}
+	return append(listed, slices.DeleteFunc(names, func(name string) bool { return slices.Contains(listed, name) })...)
+}
+
+func releaseStatuses(o Observation) []v1alpha1.ReleaseStatus {
+	var statuses []v1alpha1.ReleaseStatus
+	for _, name := range inOrder(o) {
+		release := o.Releases[name]
 		statuses = append(statuses, v1alpha1.ReleaseStatus{
 			Name: name, Namespace: release.Namespace, ChartVersion: release.ChartVersion, Revision: release.Revision,
 			Ready: release.Phase == PhaseSettled, Message: release.Message,

@@ -131,7 +131,7 @@ type ReleaseStatus struct {
 	// ready says whether the release runs at the wanted chart version and values.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
-	// message is Flux's own word on the release.
+	// message is Flux's own word on the release; absent once it is ready.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
