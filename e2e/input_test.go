@@ -162,7 +162,7 @@ func TestBadEntriesAreExplainedByTheirAddon(t *testing.T) {
 		"never-ready": {
 			define: func(s *story) { s.define("never-ready-a", "never-ready", timeout(5*time.Second)) },
 			entry:  `{name: never-ready-a}`,
-			says:   []string{"never-ready-a", "context deadline exceeded"},
+			says:   []string{"never-ready-a", "not ready within 5s", "kubectl get pods,events -n never-ready"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

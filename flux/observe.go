@@ -52,6 +52,7 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	}
 	o.Token = fmt.Sprintf("%d.%d", hr.Generation, o.Revision)
 	o.Phase, o.Message = r.phase(o.SuspendedBy)
+	o.Message = r.explainTimeout(o.Message)
 	ready := r.condition(meta.ReadyCondition)
 	o.Stale = o.Phase == addons.PhaseDegraded && ready.Status == metav1.ConditionFalse && r.failedBefore(ready)
 	o.Stalled = (o.Phase == addons.PhaseFailing || o.Phase == addons.PhaseDegraded) && r.isTrue(meta.StalledCondition)
