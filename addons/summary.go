@@ -140,10 +140,13 @@ func releaseStatuses(o Observation) []v1alpha1.ReleaseStatus {
 	var statuses []v1alpha1.ReleaseStatus
 	for _, name := range inOrder(o) {
 		release := o.Releases[name]
-		statuses = append(statuses, v1alpha1.ReleaseStatus{
-			Name: name, Namespace: release.Namespace, ChartVersion: release.ChartVersion, Revision: release.Revision,
-			Ready: release.Phase == PhaseSettled, Message: release.Message,
-		})
+		status := v1alpha1.ReleaseStatus{
+			Name: name, Namespace: release.Namespace, ChartVersion: release.ChartVersion, Revision: release.Revision, Ready: release.Phase == PhaseSettled,
+		}
+		if !status.Ready {
+			status.Message = release.Message
+		}
+		statuses = append(statuses, status)
 	}
 	return statuses
 }
