@@ -58,11 +58,10 @@ func holdInstall(o Observation) *Hold {
 func holdHop(o Observation) *Hold {
 	for i := range o.Dependencies {
 		dependency := &o.Dependencies[i]
-		lack := lacks(o.Definition, dependency)
-		if lack == "" && !dependency.settled() {
-			lack = "has not settled at " + dependency.Desired
+		if dependency.Definition != nil && !dependency.settled() {
+			return holdDependency(dependency, "has not settled at "+dependency.Desired)
 		}
-		if lack != "" {
+		if lack := lacks(o.Definition, dependency); lack != "" {
 			return holdDependency(dependency, lack)
 		}
 	}
@@ -82,10 +81,13 @@ func lacks(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
 }
 
 func lacksVersion(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
-	running := RunningVersion(dependency.Definition, dependency.Releases)
+	running, none := RunningVersion(dependency.Definition, dependency.Releases), "no version yet"
+	if anyDeployed(dependency.Releases) {
+		none = "parts of several versions"
+	}
 	for _, requirement := range def.Spec.Requires {
 		if requirement.Addon == dependency.Name && requirement.Version != "" && !allows(requirement.Version, running) {
-			return fmt.Sprintf("is required at %s and runs %s", requirement.Version, orElse(running, "no version yet"))
+			return fmt.Sprintf("is required at %s and runs %s", requirement.Version, orElse(running, none))
 		}
 	}
 	return ""

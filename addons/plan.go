@@ -120,8 +120,8 @@ func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running s
 	case running == "" && existing.Spec.Version != addon.Spec.Version:
 		change.Action, change.Reason = v1alpha1.ActionUpgrade, fmt.Sprintf("another version is wanted before %s runs", existing.Spec.Version)
 	case running != "" && running != addon.Spec.Version:
-		change.Action, change.Reason = v1alpha1.ActionUpgrade, "another version is wanted"
-		change.Path = pathOrNone(world, addon, running)
+		change.Action = v1alpha1.ActionUpgrade
+		change.Path, change.Reason = pathAndReason(world, addon, running)
 	case existing.Spec.Installer != addon.Spec.Installer:
 		change.Action, change.Reason = v1alpha1.ActionReconfigure, fmt.Sprintf("Installer %q hands it over", existing.Spec.Installer)
 	default:
@@ -130,17 +130,18 @@ func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running s
 	return change, true
 }
 
-// pathOrNone leaves an impossible path for the Addon's own status to explain.
-func pathOrNone(world World, addon *Resolved, running string) []string {
+// pathAndReason says also why there is no path, if so: the change is made nevertheless, and held by the add-on itself.
+func pathAndReason(world World, addon *Resolved, running string) ([]string, string) {
+	const reason = "another version is wanted"
 	def, err := world.Catalog.Get(addon.Name)
 	if err != nil {
-		return nil
+		return nil, reason
 	}
 	path, err := Path(def, running, addon.Spec.Version, world.Kubernetes)
 	if err != nil {
-		return nil
+		return nil, reason + ", but " + err.Error()
 	}
-	return path
+	return path, reason
 }
 
 // removals marks as Absent the Installer's Addons that no Installer lists any more. The order is for people to read: each

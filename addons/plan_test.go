@@ -21,7 +21,7 @@ func changeLine(change PlannedChange) string {
 	if change.To != "" {
 		line += " to " + change.To
 	}
-	if len(change.Path) > 0 {
+	if len(change.Path) > 1 {
 		line += " via " + strings.Join(change.Path, ", ")
 	}
 	return line + ": " + change.Reason
@@ -60,9 +60,9 @@ func TestMakePlan(t *testing.T) {
 			catalog: []v1alpha1.AddonDefinition{steps}, want: []string{"a"}, addons: ours("a@1.0.0"), running: map[string]string{"a": "1.0.0"},
 			changes: []string{"Upgrade a from 1.0.0 to 1.2.0 via 1.1.0, 1.2.0: another version is wanted"},
 		},
-		"upgrade that has no path is for the Addon to explain": {
+		"upgrade that has no path": {
 			catalog: []v1alpha1.AddonDefinition{steps}, want: []string{"a@1.0.0"}, addons: ours("a@1.2.0"), running: map[string]string{"a": "1.2.0"},
-			changes: []string{"Upgrade a from 1.2.0 to 1.0.0: another version is wanted"},
+			changes: []string{`Upgrade a from 1.2.0 to 1.0.0: another version is wanted, but "a" runs at 1.2.0 and never goes down to 1.0.0, since its data may not survive that; ask for 1.2.0 or newer`},
 		},
 		"another version while none runs": {
 			catalog: []v1alpha1.AddonDefinition{steps}, want: []string{"a"}, addons: ours("a@1.0.0"),

@@ -100,7 +100,7 @@ func (c *cluster) moveEntry(t *rapid.T) {
 }
 
 // calm ends all disturbances, and asks for something that can be reached: no add-on has to go down, nothing required is missing.
-func (c *cluster) calm() {
+func (c *cluster) calm(t *rapid.T) {
 	c.deaf = true
 	clear(c.away)
 	for _, release := range c.releases {
@@ -110,7 +110,7 @@ func (c *cluster) calm() {
 	wanted := map[string]bool{}
 	for i := range slices.Backward(c.definitions) {
 		def := &c.definitions[i]
-		if !wanted[def.Name] && !rapid.Bool().Draw(c.T, "wanted in the end") {
+		if !wanted[def.Name] && !rapid.Bool().Draw(t, "wanted in the end") {
 			continue
 		}
 		wanted[def.Name] = true
@@ -128,13 +128,13 @@ func (c *cluster) calm() {
 	}
 	for i := range c.definitions {
 		if def := &c.definitions[i]; wanted[def.Name] {
-			subject := c.drawInstaller(c.T)
-			subject.Spec.Addons = append(subject.Spec.Addons, c.finalEntry(def, lowest[def.Name]))
+			subject := c.drawInstaller(t)
+			subject.Spec.Addons = append(subject.Spec.Addons, c.finalEntry(t, def, lowest[def.Name]))
 		}
 	}
 }
 
-func (c *cluster) finalEntry(def *v1alpha1.AddonDefinition, lowest int) v1alpha1.InstallerAddon {
+func (c *cluster) finalEntry(t *rapid.T, def *v1alpha1.AddonDefinition, lowest int) v1alpha1.InstallerAddon {
 	for i := range def.Spec.Versions {
 		if addon := c.addons[def.Name]; addon != nil && addon.Spec.Version == def.Spec.Versions[i].Version {
 			lowest = max(lowest, i) // it may go there before the new version is understood
@@ -146,6 +146,6 @@ func (c *cluster) finalEntry(def *v1alpha1.AddonDefinition, lowest int) v1alpha1
 		}
 	}
 	last := len(def.Spec.Versions) - 1
-	version := def.Spec.Versions[rapid.IntRange(min(lowest, last), last).Draw(c.T, "final version")].Version
+	version := def.Spec.Versions[rapid.IntRange(min(lowest, last), last).Draw(t, "final version")].Version
 	return v1alpha1.InstallerAddon{Name: def.Name, Version: version}
 }

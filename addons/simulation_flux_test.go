@@ -3,7 +3,6 @@ package addons
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // helmRelease models one HelmRelease: what is asked for, and how far Flux has come with it.
@@ -45,11 +44,18 @@ func (r *helmRelease) phase() Phase {
 
 func (r *helmRelease) observe() Observed {
 	return Observed{
+		Chart: r.name, TargetNamespace: r.addon,
 		Name: r.name, Namespace: r.addon, Phase: r.phase(), SuspendedBy: r.suspendedBy,
 		AskedVersion: r.asked, ChartVersion: r.deployed, Revision: r.revision, Requested: r.requested, DependsOn: r.dependsOn,
 		Token:   fmt.Sprintf("%d.%d", r.generation, r.revision),
-		Message: fmt.Sprintf("generation %d is %s", r.generation, strings.ToLower(string(r.phase()))),
+		Message: messages[r.phase()],
 	}
+}
+
+// messages are close to what Flux says.
+var messages = map[Phase]string{
+	PhaseSettled: "Helm succeeded", PhaseProgressing: "Helm is at work", PhaseWaiting: "a dependency is not ready",
+	PhaseFailing: "Helm timed out waiting for 1 Deployment", PhaseDeleting: "Helm uninstalls",
 }
 
 // flux models what Flux does to a release when it looks at it. It returns whether that changed anything.

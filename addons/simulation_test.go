@@ -17,7 +17,7 @@ import (
 // cluster models everything that the operator sees and does. All its state is in the cluster: a pass that dies half way is one
 // of which only the first writes happen.
 type cluster struct {
-	*rapid.T
+	rapid.TB
 
 	deaf        bool // Flux does not look again by itself at what waits
 	definitions []v1alpha1.AddonDefinition
@@ -26,6 +26,14 @@ type cluster struct {
 	addons      map[string]*v1alpha1.Addon
 	releases    map[string]*helmRelease
 	target      map[string]string // version that was written last; the operator does not see it
+}
+
+func newCluster(t rapid.TB, definitions ...v1alpha1.AddonDefinition) *cluster {
+	return &cluster{
+		TB: t, definitions: definitions, away: map[string]bool{}, addons: map[string]*v1alpha1.Addon{},
+		releases: map[string]*helmRelease{}, target: map[string]string{},
+		installers: []*v1alpha1.Installer{installer("default", 1), installer("other", 2)},
+	}
 }
 
 func text(values *apiextensionsv1.JSON) string {
@@ -263,11 +271,7 @@ func (c *cluster) requireSettled() {
 
 // someCluster draws a catalogue of up to eight add-ons without cycles; nothing is installed.
 func someCluster(t *rapid.T) *cluster {
-	c := &cluster{
-		T: t, away: map[string]bool{}, addons: map[string]*v1alpha1.Addon{},
-		releases: map[string]*helmRelease{}, target: map[string]string{},
-		installers: []*v1alpha1.Installer{installer("default", 1), installer("other", 2)},
-	}
+	c := newCluster(t)
 	names := rapid.Permutation([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(t, "names")
 	for i, name := range names[:rapid.IntRange(1, len(names)).Draw(t, "add-ons")] {
 		c.definitions = append(c.definitions, someDefinition(t, name, names[:i]))
@@ -325,7 +329,7 @@ func TestSimulatedClustersConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someCluster(t)
 		t.Repeat(c.disturbances())
-		c.calm()
+		c.calm(t)
 		c.settle()
 		c.requireSettled()
 		before := len(c.releases)

@@ -1,0 +1,187 @@
+package addons
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+// story tells in English what operator and Flux do, one line a step, until nothing happens any more.
+type story struct {
+	*cluster
+
+	failing map[string]bool // releases that Helm cannot bring up for now
+	lines   []string
+	states  map[string]string // add-on: what was last said of it
+}
+
+func newStory(t *testing.T, definitions ...v1alpha1.AddonDefinition) *story {
+	t.Helper()
+	return &story{cluster: newCluster(t, definitions...), failing: map[string]bool{}, states: map[string]string{}}
+}
+
+func (s *story) say(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+// list sets what the Installer lists, and tells what follows.
+func (s *story) list(entries ...string) {
+	s.say("The Installer lists %s.", orElse(strings.Join(entries, ", "), "nothing"))
+	s.installers[0].Spec.Addons = want(entries...)
+	s.goOn()
+}
+
+func (s *story) goOn() {
+	for changed := true; changed; {
+		changed = s.plan()
+		for _, name := range sortedKeys(s.addons) {
+			changed = s.operate(name) || changed
+		}
+		for _, name := range sortedKeys(s.releases) {
+			changed = s.watchFlux(s.releases[name]) || changed
+		}
+	}
+	s.say("")
+}
+
+func (s *story) plan() bool {
+	world, running := s.world(), map[string]string{}
+	for name := range s.addons {
+		running[name] = RunningVersion(s.observe(name).Definition, s.observed(name))
+	}
+	resolution := Resolve(world, s.installers[0])
+	for _, problem := range resolution.Problems {
+		s.news(problem.Addon, "  problem %s", problem.Message)
+	}
+	plan := MakePlan(world, s.installers[0], resolution, running)
+	for _, change := range plan.Changes {
+		s.say("  plan    %s", changeLine(change))
+	}
+	for _, name := range sortedKeys(plan.Held) {
+		s.news(name, "  held    %s %s", name, plan.Held[name])
+	}
+	return s.installerPass(s.installers[0], len(plan.Changes))
+}
+
+// news says something of an add-on, unless that was the last that was said of it.
+func (s *story) news(name, format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); text != s.states[name] {
+		s.say("%s", text)
+		s.states[name] = text
+	}
+}
+
+// operate does one pass for an add-on, and tells what it did and says.
+func (s *story) operate(name string) bool {
+	d := Decide(s.observe(name))
+	generations := map[string]int{}
+	for release, live := range s.releases {
+		generations[release] = live.generation
+	}
+	changed := s.addonPass(name, 100)
+	for _, release := range d.Write {
+		if s.releases[release.Name].generation > generations[release.Name] {
+			s.say("  write   %s", writeLine(release))
+		}
+	}
+	for _, release := range sortedKeys(d.Poke) {
+		s.say("  poke    release %s: what it waits for has settled", release)
+	}
+	for _, release := range d.Delete {
+		s.say("  delete  release %s", release)
+	}
+	if d.Gone {
+		s.say("  forget  %s: nothing of it is left", name)
+		delete(s.states, name)
+		return changed
+	}
+	summary := Summarize(s.observe(name), d)
+	s.news(name, "  status  %s is %s: %s", name, summary.State, summary.Message)
+	return changed
+}
+
+func writeLine(release Release) string {
+	line := fmt.Sprintf("release %s at %s", release.Name, release.ChartVersion)
+	if len(release.DependsOn) > 0 {
+		line += ", after " + strings.Join(release.DependsOn, " and ")
+	}
+	return line
+}
+
+func (s *story) watchFlux(r *helmRelease) bool {
+	before := r.phase()
+	if before == PhaseFailing && s.failing[r.name] {
+		return false
+	}
+	changed := s.flux(r, !s.failing[r.name])
+	switch {
+	case s.releases[r.name] == nil:
+		s.say("  flux    has uninstalled release %s", r.name)
+	case r.phase() == PhaseSettled && before != PhaseSettled:
+		s.say("  flux    has settled release %s at %s", r.name, r.deployed)
+	case r.phase() == PhaseFailing && before != PhaseFailing:
+		s.say("  flux    fails on release %s", r.name)
+	}
+	return changed
+}
+
+func diamond() []v1alpha1.AddonDefinition {
+	return []v1alpha1.AddonDefinition{
+		define("base", versions("1.0.0", "1.1.0")), define("left", requires("base")), define("right", requires("base")),
+		define("top", requires("left", "right")),
+	}
+}
+
+func TestStories(t *testing.T) {
+	t.Parallel()
+	rook := define("rook", releases("operator", "cluster"), versions("1.17.0", "1.18.11", "1.19.7"),
+		upgradeFrom("1.18.11", ">=1.17.0 <1.19"), upgradeFrom("1.19.7", ">=1.18.0 <1.20"))
+	registry := define("registry", versions("2.7.0", "2.8.0"), needs(v1alpha1.Requirement{Addon: "rook", Version: ">=1.17"}))
+	for name, tell := range map[string]func(*testing.T) *story{
+		"install a diamond": func(t *testing.T) *story {
+			s := newStory(t, diamond()...)
+			s.list("top", "left", "right", "base")
+			return s
+		},
+		"upgrade hop by hop": func(t *testing.T) *story {
+			s := newStory(t, rook, registry)
+			s.list("rook@1.17.0", "registry@2.7.0")
+			s.list("rook@1.19.7", "registry@2.8.0")
+			s.list("rook@1.18.11", "registry@2.8.0")
+			return s
+		},
+		"remove in reverse order": func(t *testing.T) *story {
+			s := newStory(t, diamond()...)
+			s.list("base@1.0.0", "left", "right", "top")
+			s.list("right", "base@1.0.0")
+			s.list("right")
+			s.list()
+			return s
+		},
+		"one fails and recovers": func(t *testing.T) *story {
+			s := newStory(t, diamond()...)
+			s.failing["left"] = true
+			s.list("base@1.0.0", "left", "right", "top")
+			s.list("base@1.1.0", "left", "right", "top", "botom")
+			s.say("What kept left from starting is mended.")
+			clear(s.failing)
+			s.goOn()
+			return s
+		},
+		"change one for another that conflicts": func(t *testing.T) *story {
+			s := newStory(t, define("contour", conflicts("traefik", "")), define("traefik"))
+			s.list("contour")
+			s.list("traefik")
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tell(t)
+			requireGolden(t, strings.ReplaceAll(name, " ", "-"), strings.Join(slices.Compact(s.lines), "\n")+"\n")
+		})
+	}
+}
