@@ -86,7 +86,8 @@ func TestFailedUpgradeLeavesTheOldRevisionDeployed(t *testing.T) {
 }
 
 // A field that only a failed upgrade brought stays when the values that brought it are taken back: Helm compares with the deployed
-// revision, which never had it. So a release can be stuck although its values are mended.
+// revision, which never had it. So a release can be stuck although its values are mended, until an upgrade with spec.upgrade.force
+// replaces the object.
 func TestFieldsOfAFailedUpgradeStay(t *testing.T) {
 	w := share(t)
 	s := w.start(t, w.release(t, "stuck", "never-ready", "1.0.0", "fixed: true"))
@@ -105,6 +106,10 @@ func TestFieldsOfAFailedUpgradeStay(t *testing.T) {
 	deployment := &appsv1.Deployment{}
 	require.NoError(t, w.api.Get(t.Context(), client.ObjectKey{Namespace: target, Name: "stuck"}, deployment))
 	assert.NotEmpty(t, deployment.Spec.Template.Spec.NodeSelector)
+
+	mended.Timeout = addons.DefaultTimeout
+	s.apply(t, mended, func(hr *helmv2.HelmRelease) { hr.Spec.Upgrade.Force = true })
+	s.awaitSettled(t)
 }
 
 // When values that broke the rendering are taken back, Flux finds the release in sync, and still reports the failure, at every check,
