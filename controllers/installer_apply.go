@@ -13,23 +13,24 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// apply writes the Addons of a plan in its order, under a finalizer that keeps the Installer until they are gone again.
+// apply writes the Addons of a plan in its order, under a finalizer that keeps the Installer until they are gone again. The order
+// matters for upgrades: an Addon must not hear of its new version before those that it depends on have theirs.
 func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 	if err := r.hold(ctx, in.installer); err != nil {
 		return err
 	}
 	specs := map[string]v1alpha1.AddonSpec{}
 	var names []string
-	for _, addon := range in.owned() {
-		specs[addon.Name] = addon.Spec
-		names = append(names, addon.Name)
-	}
 	for _, change := range in.plan.Changes {
-		if _, known := specs[change.Addon]; !known {
-			names = append(names, change.Addon)
-		}
+		names = append(names, change.Addon)
 		specs[change.Addon] = change.Spec
 		logf.FromContext(ctx).Info("Changing an add-on", "addon", change.Addon, "action", change.Action, "reason", change.Reason)
+	}
+	for _, addon := range in.owned() {
+		if _, changes := specs[addon.Name]; !changes {
+			names = append(names, addon.Name)
+			specs[addon.Name] = addon.Spec
+		}
 	}
 	for _, name := range names {
 		if err := r.writeAddon(ctx, in.installer, in.live[name], name, specs[name]); err != nil {
