@@ -28,8 +28,15 @@ func startTime(pid int) (started string, alive bool) {
 	// anything; the state is field 3 and the start time field 22.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const state, start = 0, 19
-	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
+	if len(fields) <= start || fields[state] == "X" || fields[state] == "Z" && !hasThreads(pid) {
 		return "", false
 	}
 	return fields[start], true
+}
+
+// hasThreads says whether a process whose first thread has ended still has
+// others. Until they have ended too, it keeps its ports.
+func hasThreads(pid int) bool {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return err == nil && len(threads) > 1
 }
