@@ -3,6 +3,7 @@ package addons
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -118,13 +119,9 @@ func lastReleases(dependencies []Dependency) []string {
 // again only after its dependency interval. The token makes sure that each new state is told once.
 func pokes(o Observation) map[string]string {
 	around := map[string]Observed{}
-	for name, release := range o.Releases {
-		around[name] = release
-	}
+	maps.Copy(around, o.Releases)
 	for _, dependency := range o.Dependencies {
-		for name, release := range dependency.Releases {
-			around[name] = release
-		}
+		maps.Copy(around, dependency.Releases)
 	}
 	tokens := map[string]string{}
 	for name, release := range o.Releases {

@@ -2,6 +2,8 @@ package addons
 
 import (
 	"fmt"
+	"slices"
+	"slices"
 	"strings"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -105,11 +107,11 @@ func askedVersion(o Observation) string {
 	}
 	begun, fewest := "", -1
 	h := newHops(o.Definition)
-	for i := len(h.versions) - 1; i >= 0; i-- {
+	for i, listed := range slices.Backward(h.versions) {
 		if !hasBegun(o, h, i) {
 			continue
 		}
-		version := h.versions[i].String()
+		version := listed.String()
 		path, err := Path(o.Definition, version, o.Addon.Spec.Version, o.Kubernetes)
 		if err != nil && fewest < 0 {
 			begun = version

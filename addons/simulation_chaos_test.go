@@ -17,7 +17,7 @@ func (c *cluster) disturbances() map[string]func(*rapid.T) {
 		"add-on pass 2":    c.drawAddon(func(t *rapid.T, name string) { c.addonPass(name, someWrites(t)) }),
 		"Flux":             c.drawRelease(func(t *rapid.T, r *helmRelease) { c.flux(r, rapid.IntRange(0, 3).Draw(t, "fails") > 0) }),
 		"Flux 2":           c.drawRelease(func(t *rapid.T, r *helmRelease) { c.flux(r, rapid.IntRange(0, 3).Draw(t, "fails") > 0) }),
-		"settle":           func(t *rapid.T) { c.settle() },
+		"settle":           func(*rapid.T) { c.settle() },
 		"edit":             func(t *rapid.T) { c.drawInstaller(t).Spec.Addons = c.someEntries(t) },
 		"move":             c.moveEntry,
 		"definition":       func(t *rapid.T) { name := c.drawDefinition(t).Name; c.away[name] = !c.away[name] },
@@ -106,10 +106,22 @@ func (c *cluster) calm(t *rapid.T) {
 	for _, release := range c.releases {
 		release.suspendedBy = ""
 	}
-	lowest := map[string]int{}
-	wanted := map[string]bool{}
-	for i := range slices.Backward(c.definitions) {
-		def := &c.definitions[i]
+	for _, subject := range c.installers {
+		subject.Spec.Addons = nil
+	}
+	wanted, lowest := c.finalWants(t)
+	for i := range c.definitions {
+		if def := &c.definitions[i]; wanted[def.Name] {
+			subject := c.drawInstaller(t)
+			subject.Spec.Addons = append(subject.Spec.Addons, c.finalEntry(t, def, lowest[def.Name]))
+		}
+	}
+}
+
+// finalWants draws add-ons, with all that they require, and the lowest version of each that the others can do with.
+func (c *cluster) finalWants(t *rapid.T) (wanted map[string]bool, lowest map[string]int) {
+	wanted, lowest = map[string]bool{}, map[string]int{}
+	for _, def := range slices.Backward(c.definitions) {
 		if !wanted[def.Name] && !rapid.Bool().Draw(t, "wanted in the end") {
 			continue
 		}
@@ -123,15 +135,7 @@ func (c *cluster) calm(t *rapid.T) {
 			}
 		}
 	}
-	for _, subject := range c.installers {
-		subject.Spec.Addons = nil
-	}
-	for i := range c.definitions {
-		if def := &c.definitions[i]; wanted[def.Name] {
-			subject := c.drawInstaller(t)
-			subject.Spec.Addons = append(subject.Spec.Addons, c.finalEntry(t, def, lowest[def.Name]))
-		}
-	}
+	return wanted, lowest
 }
 
 func (c *cluster) finalEntry(t *rapid.T, def *v1alpha1.AddonDefinition, lowest int) v1alpha1.InstallerAddon {

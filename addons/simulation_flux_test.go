@@ -89,8 +89,8 @@ func (c *cluster) finish(r *helmRelease, succeed bool) {
 	}
 }
 
-// write models applying a HelmRelease. It returns whether that changed anything.
-func (c *cluster) write(release Release) bool {
+// write models applying a HelmRelease for a version. It returns whether that changed anything.
+func (c *cluster) write(release Release, version string) bool {
 	spec := fmt.Sprintf("%s %v %v %s", release.ChartVersion, release.DependsOn, release.Defaults, text(release.Values))
 	live := c.releases[release.Name]
 	if live == nil {
@@ -105,10 +105,17 @@ func (c *cluster) write(release Release) bool {
 	}
 	live.spec, live.asked, live.dependsOn = spec, release.ChartVersion, release.DependsOn
 	live.generation++
+	c.target[live.addon] = version
 	return true
 }
 
-func (c *cluster) remove(name string) {
+func (c *cluster) poke(name, token string) bool {
+	c.releases[name].requested = token
+	c.flux(c.releases[name], true)
+	return true
+}
+
+func (c *cluster) remove(name string) bool {
 	live := c.releases[name]
 	if c.addons[live.addon].Spec.State != "Absent" {
 		c.Fatalf("I1: deleted release %s, although add-on %s is wanted", name, live.addon)
@@ -122,6 +129,7 @@ func (c *cluster) remove(name string) {
 		}
 	}
 	live.deleting = true
+	return true
 }
 
 func (c *cluster) observed(addon string) map[string]Observed {

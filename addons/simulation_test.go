@@ -22,6 +22,7 @@ type cluster struct {
 	deaf        bool // Flux does not look again by itself at what waits
 	definitions []v1alpha1.AddonDefinition
 	away        map[string]bool // definitions that are not there for now
+	catalogs    map[string]Catalog
 	installers  []*v1alpha1.Installer
 	addons      map[string]*v1alpha1.Addon
 	releases    map[string]*helmRelease
@@ -31,7 +32,7 @@ type cluster struct {
 func newCluster(t rapid.TB, definitions ...v1alpha1.AddonDefinition) *cluster {
 	return &cluster{
 		TB: t, definitions: definitions, away: map[string]bool{}, addons: map[string]*v1alpha1.Addon{},
-		releases: map[string]*helmRelease{}, target: map[string]string{},
+		catalogs: map[string]Catalog{}, releases: map[string]*helmRelease{}, target: map[string]string{},
 		installers: []*v1alpha1.Installer{installer("default", 1), installer("other", 2)},
 	}
 }
@@ -43,9 +44,18 @@ func text(values *apiextensionsv1.JSON) string {
 	return string(values.Raw)
 }
 
+// catalog is made anew only when definitions come or go: validating them takes most of the time.
+func (c *cluster) catalog() Catalog {
+	key := fmt.Sprint(c.away)
+	if _, known := c.catalogs[key]; !known {
+		visible := slices.DeleteFunc(slices.Clone(c.definitions), func(d v1alpha1.AddonDefinition) bool { return c.away[d.Name] })
+		c.catalogs[key] = catalogOf(visible...)
+	}
+	return c.catalogs[key]
+}
+
 func (c *cluster) world() World {
-	visible := slices.DeleteFunc(slices.Clone(c.definitions), func(d v1alpha1.AddonDefinition) bool { return c.away[d.Name] })
-	world := World{Catalog: catalogOf(visible...), Installers: c.installers}
+	world := World{Catalog: c.catalog(), Installers: c.installers}
 	for _, name := range sortedKeys(c.addons) {
 		world.Addons = append(world.Addons, c.addons[name])
 	}
@@ -86,7 +96,7 @@ func (c *cluster) checkPlan(resolution Resolution, plan Plan) {
 }
 
 func (c *cluster) observe(name string) Observation {
-	catalog := c.world().Catalog
+	catalog := c.catalog()
 	o := Observation{Addon: c.addons[name], Releases: c.observed(name)}
 	def, err := catalog.Get(name)
 	if err != nil {
@@ -125,33 +135,34 @@ func (c *cluster) addonPass(name string, writes int) bool {
 	}
 	c.checkHop(o, d)
 	changed := false
-	may := func() bool { writes--; return writes >= 0 }
+	acts := c.acts(name, d)
+	for _, act := range acts[:min(writes, len(acts))] {
+		changed = act() || changed
+	}
+	return changed
+}
+
+// acts are the writes of a pass, in order. Each returns whether it changed anything.
+func (c *cluster) acts(name string, d Decision) (list []func() bool) {
 	for _, release := range d.Write {
-		if live := c.releases[release.Name]; live != nil && live.deleting {
-			continue
-		}
-		if may() && c.write(release) {
-			c.target[name], changed = d.Version, true
+		if live := c.releases[release.Name]; live == nil || !live.deleting {
+			list = append(list, func() bool { return c.write(release, d.Version) })
 		}
 	}
 	for _, release := range sortedKeys(d.Poke) {
-		if may() {
-			c.releases[release].requested, changed = d.Poke[release], true
-			c.flux(c.releases[release], true)
-		}
+		list = append(list, func() bool { return c.poke(release, d.Poke[release]) })
 	}
 	for _, release := range d.Delete {
-		if may() {
-			c.remove(release)
-			changed = true
-		}
+		list = append(list, func() bool { return c.remove(release) })
 	}
-	if d.Gone && may() {
-		delete(c.addons, name)
-		delete(c.target, name)
-		changed = true
+	if d.Gone {
+		list = append(list, func() bool {
+			delete(c.addons, name)
+			delete(c.target, name)
+			return true
+		})
 	}
-	return changed
+	return list
 }
 
 // checkHop checks a change of version against the version that was written before.
@@ -185,20 +196,18 @@ func (c *cluster) checkHop(o Observation, d Decision) {
 func (c *cluster) checkRequired(o Observation) {
 	for _, requirement := range o.Definition.Spec.Requires {
 		required := c.addons[requirement.Addon]
-		if requirement.Addon == "" || required == nil && requirement.Optional {
+		gone := required == nil || required.Spec.State == v1alpha1.Absent
+		if requirement.Addon == "" || requirement.Optional && gone {
 			continue
 		}
-		if required == nil {
-			c.Fatalf("I5: add-on %s is written without %s", o.Addon.Name, requirement.Addon)
-		}
-		def, err := c.world().Catalog.Get(required.Name)
-		if requirement.Optional && (err != nil || required.Spec.State == v1alpha1.Absent) || err == nil && requirement.Version == "" {
+		def, err := c.catalog().Get(requirement.Addon)
+		if requirement.Optional && err != nil {
 			continue
 		}
-		if err != nil {
-			c.Fatalf("I5: add-on %s is written while %s has no definition", o.Addon.Name, required.Name)
+		if required == nil || err != nil {
+			c.Fatalf("I5: add-on %s is written without %s: %v", o.Addon.Name, requirement.Addon, err)
 		}
-		if running := RunningVersion(def, c.observed(required.Name)); !allows(requirement.Version, running) {
+		if running := RunningVersion(def, c.observed(required.Name)); requirement.Version != "" && !allows(requirement.Version, running) {
 			c.Fatalf("I5: add-on %s is written while %s runs %s, not %s", o.Addon.Name, required.Name, running, requirement.Version)
 		}
 	}

@@ -140,47 +140,41 @@ func TestStories(t *testing.T) {
 	rook := define("rook", releases("operator", "cluster"), versions("1.17.0", "1.18.11", "1.19.7"),
 		upgradeFrom("1.18.11", ">=1.17.0 <1.19"), upgradeFrom("1.19.7", ">=1.18.0 <1.20"))
 	registry := define("registry", versions("2.7.0", "2.8.0"), needs(v1alpha1.Requirement{Addon: "rook", Version: ">=1.17"}))
-	for name, tell := range map[string]func(*testing.T) *story{
-		"install a diamond": func(t *testing.T) *story {
-			s := newStory(t, diamond()...)
+	for name, test := range map[string]struct {
+		catalog []v1alpha1.AddonDefinition
+		tell    func(*story)
+	}{
+		"install a diamond": {diamond(), func(s *story) {
 			s.list("top", "left", "right", "base")
-			return s
-		},
-		"upgrade hop by hop": func(t *testing.T) *story {
-			s := newStory(t, rook, registry)
+		}},
+		"upgrade hop by hop": {[]v1alpha1.AddonDefinition{rook, registry}, func(s *story) {
 			s.list("rook@1.17.0", "registry@2.7.0")
 			s.list("rook@1.19.7", "registry@2.8.0")
 			s.list("rook@1.18.11", "registry@2.8.0")
-			return s
-		},
-		"remove in reverse order": func(t *testing.T) *story {
-			s := newStory(t, diamond()...)
+		}},
+		"remove in reverse order": {diamond(), func(s *story) {
 			s.list("base@1.0.0", "left", "right", "top")
 			s.list("right", "base@1.0.0")
 			s.list("right")
 			s.list()
-			return s
-		},
-		"one fails and recovers": func(t *testing.T) *story {
-			s := newStory(t, diamond()...)
+		}},
+		"one fails and recovers": {diamond(), func(s *story) {
 			s.failing["left"] = true
 			s.list("base@1.0.0", "left", "right", "top")
 			s.list("base@1.1.0", "left", "right", "top", "botom")
 			s.say("What kept left from starting is mended.")
 			clear(s.failing)
 			s.goOn()
-			return s
-		},
-		"change one for another that conflicts": func(t *testing.T) *story {
-			s := newStory(t, define("contour", conflicts("traefik", "")), define("traefik"))
+		}},
+		"change one for another that conflicts": {[]v1alpha1.AddonDefinition{define("contour", conflicts("traefik", "")), define("traefik")}, func(s *story) {
 			s.list("contour")
 			s.list("traefik")
-			return s
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := tell(t)
+			s := newStory(t, test.catalog...)
+			test.tell(s)
 			requireGolden(t, strings.ReplaceAll(name, " ", "-"), strings.Join(slices.Compact(s.lines), "\n")+"\n")
 		})
 	}

@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
-	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -18,9 +15,6 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 	"github.com/kurlsh/addon-operator/flux"
 )
-
-// requestManager owns the annotations that ask for a pass, so that applying an object does not take them away.
-const requestManager = v1alpha1.FieldManager + "-request"
 
 // act carries out a decision, and keeps the observation true to what it wrote. The first failure ends it: what is left is done
 // in the next pass.
@@ -33,26 +27,12 @@ func (r *AddonReconciler) act(ctx context.Context, o *addons.Observation, d addo
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Poke)) {
-		if err := r.request(ctx, name, map[string]string{meta.ReconcileRequestAnnotation: d.Poke[name]}); err != nil {
-			return err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Force)) {
-		annotations := map[string]string{meta.ReconcileRequestAnnotation: d.Force[name], meta.ForceRequestAnnotation: d.Force[name]}
-		if err := r.request(ctx, name, annotations); err != nil {
-			return err
-		}
-	}
 	for _, name := range d.Delete {
 		if err := r.deleteRelease(ctx, name); err != nil {
 			return err
 		}
 	}
-	if requested := o.Addon.Annotations[meta.ReconcileRequestAnnotation]; requested != "" && requested != o.Addon.Status.LastHandledReconcileAt {
-		return r.startAfresh(ctx, o, requested)
-	}
-	return nil
+	return r.prompt(ctx, o, d)
 }
 
 // writeRelease writes what the HelmRelease refers to first: Flux backs off exponentially from references that are not there.
@@ -137,33 +117,6 @@ func (r *AddonReconciler) dropOldDefaults(ctx context.Context, release addons.Re
 		}
 		if err := r.Client.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting old defaults %s: %w", list.Items[i].Name, err)
-		}
-	}
-	return nil
-}
-
-// request asks Flux to look at a HelmRelease now.
-func (r *AddonReconciler) request(ctx context.Context, release string, annotations map[string]string) error {
-	live := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: release}}
-	live.SetGroupVersionKind(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind))
-	patch := client.MergeFrom(live.DeepCopy())
-	live.Annotations = annotations
-	logf.FromContext(ctx).Info("Asking Flux to look at a release", "release", release)
-	if err := r.Client.Patch(ctx, live, patch, client.FieldOwner(requestManager)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("asking Flux to look at HelmRelease %s: %w", release, err)
-	}
-	return nil
-}
-
-// startAfresh passes a person's request on to Flux, and resets what it counts as failed attempts.
-func (r *AddonReconciler) startAfresh(ctx context.Context, o *addons.Observation, token string) error {
-	for _, name := range slices.Sorted(maps.Keys(o.Releases)) {
-		if o.Releases[name].SuspendedBy != "" {
-			continue // Flux would take the token for handled without acting on it
-		}
-		annotations := map[string]string{meta.ReconcileRequestAnnotation: token, helmv2.ResetRequestAnnotation: token}
-		if err := r.request(ctx, name, annotations); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -29,8 +29,8 @@ func TestBadEntriesAreExplainedByTheInstaller(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]mistake{
 		"unknown-addon": {
-			entry: `{name: unknown-addon-runing}`,
-			says:  []string{"spec.addons[unknown-addon-runing]", "not in the catalogue", "did you mean unknown-addon-running"},
+			entry: `{name: unknown-addon-runnin}`,
+			says:  []string{"spec.addons[unknown-addon-runnin]", "not in the catalogue", "did you mean unknown-addon-running"},
 		},
 		"unknown-version": {
 			define: func(s *story) { s.define("unknown-version-a", "tiny", versions("1.0.0", "1.1.0", "2.0.0")) },

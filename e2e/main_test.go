@@ -36,7 +36,8 @@ const (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", sideBySide); err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	code := m.Run()
 	if started.world != nil {
