@@ -3,7 +3,6 @@ package addons
 import (
 	"fmt"
 	"slices"
-	"slices"
 	"strings"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
