@@ -15,6 +15,7 @@ import (
 
 // tangle makes cycles and conflicts too, which someCluster avoids.
 func tangle(t *rapid.T, c *cluster) {
+	clear(c.catalogs)
 	for i := range c.definitions {
 		def := &c.definitions[i]
 		other := c.definitions[rapid.IntRange(0, len(c.definitions)-1).Draw(t, "tangled with")].Name
