@@ -17,20 +17,20 @@ func Path(def *v1alpha1.AddonDefinition, from, to, kubernetes string) ([]string,
 	if ParseVersion(to).Compare(ParseVersion(from)) < 0 {
 		return nil, fmt.Errorf("%q runs at %s and never goes down to %s, since its data may not survive that; ask for %s or newer", def.Name, from, to, from)
 	}
-	cluster := clusterVersion(kubernetes)
-	if path := walk(def, from, to, cluster); path != nil {
+	p := newPlatform(kubernetes)
+	if path := walk(def, from, to, p); path != nil {
 		return path, nil
 	}
-	return nil, fmt.Errorf("no upgrade path of %q leads from %s to %s: %s", def.Name, from, to, obstacle(def, from, to, cluster))
+	return nil, fmt.Errorf("no upgrade path of %q leads from %s to %s: %s", def.Name, from, to, obstacle(def, from, to, p))
 }
 
 // walk finds the shortest walk breadth first, and of several the one whose hops go furthest. It is nil where there is none.
-func walk(def *v1alpha1.AddonDefinition, from, to string, cluster Version) []string {
+func walk(def *v1alpha1.AddonDefinition, from, to string, p platform) []string {
 	h := newHops(def)
 	walks := [][]string{{from}}
 	seen := map[string]bool{from: true}
 	for i := range def.Spec.Versions {
-		seen[def.Spec.Versions[i].Version] = checkKubernetes(&def.Spec.Versions[i], cluster) != nil
+		seen[def.Spec.Versions[i].Version] = p.check(&def.Spec.Versions[i]) != nil
 	}
 	for len(walks) > 0 {
 		trail := walks[0]
@@ -96,13 +96,13 @@ func (h hops) allow(running Version, to int) bool {
 }
 
 // obstacle says what is in the way to a version: its absence, this Kubernetes on the way that there would be, or missing hops.
-func obstacle(def *v1alpha1.AddonDefinition, from, to string, cluster Version) string {
+func obstacle(def *v1alpha1.AddonDefinition, from, to string, p platform) string {
 	target := slices.IndexFunc(def.Spec.Versions, func(v v1alpha1.VersionDefinition) bool { return v.Version == to })
 	if target < 0 {
 		return fmt.Sprintf("%s is not in the catalogue; the nearest: %s", to, nearestVersions(def, to))
 	}
-	for _, hop := range walk(def, from, to, Version{}) {
-		if err := checkKubernetes(findVersion(def, hop), cluster); err != nil {
+	for _, hop := range walk(def, from, to, platform{}) {
+		if err := p.check(findVersion(def, hop)); err != nil {
 			return err.Error()
 		}
 	}

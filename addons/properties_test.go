@@ -209,7 +209,7 @@ func TestPathsAreWalksOfAllowedHops(t *testing.T) {
 		for _, hop := range path {
 			require.Equal(t, 1, ParseVersion(hop).Compare(ParseVersion(at)), "%s goes up from %s", hop, at)
 			require.True(t, h.allow(ParseVersion(at), slices.Index(names, hop)), "%s may follow %s", hop, at)
-			require.NoError(t, checkKubernetes(findVersion(&def, hop), ParseVersion("1.34.0")))
+			require.NoError(t, newPlatform("1.34.0").check(findVersion(&def, hop)))
 			at = hop
 		}
 		for i := range path {

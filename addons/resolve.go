@@ -47,6 +47,7 @@ type Problem struct {
 // resolver gathers, step by step, what is known of an Installer's add-ons.
 type resolver struct {
 	world     World
+	platform  platform
 	installer *v1alpha1.Installer
 	wanted    map[string]*v1alpha1.AddonDefinition // this Installer's, including those with problems; nil without a definition
 	around    map[string]*v1alpha1.AddonDefinition // wanted ones, and those that other Installers run
@@ -63,7 +64,7 @@ func Resolve(world World, installer *v1alpha1.Installer) Resolution {
 		return Resolution{}
 	}
 	r := resolver{
-		world: world, installer: installer,
+		world: world, platform: newPlatform(world.Kubernetes), installer: installer,
 		wanted: map[string]*v1alpha1.AddonDefinition{}, around: map[string]*v1alpha1.AddonDefinition{},
 		versions: map[string]string{}, problems: map[string]string{},
 		owners: Owners(world.Installers, world.Addons), existing: map[string]*v1alpha1.Addon{},
@@ -164,7 +165,7 @@ func (r *resolver) resolveEntry(entry *v1alpha1.InstallerAddon) {
 		return
 	}
 	r.wanted[entry.Name], r.around[entry.Name] = def, def
-	version, err := SelectVersion(def, entry.Version, r.installer.Spec.Channel, r.world.Kubernetes)
+	version, err := r.platform.selectVersion(def, entry.Version, r.installer.Spec.Channel)
 	if err != nil {
 		r.fail(entry.Name, "version", "%s", err)
 		return

@@ -18,11 +18,14 @@ const Latest = "latest"
 // the range, in the channel, and runs on this Kubernetes. An exact version need not be in the channel. An empty channel is no limit;
 // an empty Kubernetes version is unknown and passes every check. The error says what is listed instead.
 func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes string) (string, error) {
-	cluster := clusterVersion(kubernetes)
+	return newPlatform(kubernetes).selectVersion(def, request, channel)
+}
+
+func (p platform) selectVersion(def *v1alpha1.AddonDefinition, request, channel string) (string, error) {
 	if version := findVersion(def, request); version != nil {
-		return version.Version, checkKubernetes(version, cluster)
+		return version.Version, p.check(version)
 	}
-	within, err := parseRequest(def, request)
+	within, err := p.parseRequest(def, request)
 	if err != nil {
 		return "", err
 	}
@@ -40,11 +43,11 @@ func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes s
 			channel, none(def, request), newestFirst(open))
 	}
 	for _, version := range slices.Backward(listed) {
-		if checkKubernetes(&version, cluster) == nil {
+		if p.check(&version) == nil {
 			return version.Version, nil
 		}
 	}
-	return "", fmt.Errorf("there is %s for this cluster's Kubernetes: %w", none(def, request), checkKubernetes(&listed[len(listed)-1], cluster))
+	return "", fmt.Errorf("there is %s for this cluster's Kubernetes: %w", none(def, request), p.check(&listed[len(listed)-1]))
 }
 
 func noneOpen(def *v1alpha1.AddonDefinition, request string, within *Range) error {
@@ -72,12 +75,12 @@ func none(def *v1alpha1.AddonDefinition, request string) string {
 }
 
 // parseRequest returns nil for a request of any version.
-func parseRequest(def *v1alpha1.AddonDefinition, request string) (*Range, error) {
+func (p platform) parseRequest(def *v1alpha1.AddonDefinition, request string) (*Range, error) {
 	if request == "" || request == Latest {
 		return nil, nil //nolint:nilnil // no range is a valid answer: any version will do
 	}
 	_, exactErr := semver.StrictNewVersion(strings.TrimPrefix(request, "v"))
-	within, rangeErr := ParseRange(request)
+	within, rangeErr := p.parseRange(request)
 	if exactErr == nil || rangeErr != nil && !strings.ContainsAny(request, "<>=~^*| ") {
 		return nil, fmt.Errorf("version %q of %q is not in the catalogue; the nearest: %s", request, def.Name, nearestVersions(def, request))
 	}
@@ -92,31 +95,6 @@ func findVersion(def *v1alpha1.AddonDefinition, exact string) *v1alpha1.VersionD
 		if listed := def.Spec.Versions[i].Version; listed == exact || strings.TrimPrefix(listed, "v") == strings.TrimPrefix(exact, "v") {
 			return &def.Spec.Versions[i]
 		}
-	}
-	return nil
-}
-
-// clusterVersion parses the version of a cluster without suffixes such as -gke.100: they are builds, not pre-releases. It is zero
-// when the version is unknown.
-func clusterVersion(kubernetes string) Version {
-	cluster := ParseVersion(kubernetes)
-	if cluster.semantic == nil {
-		return Version{}
-	}
-	core := semver.New(cluster.semantic.Major(), cluster.semantic.Minor(), cluster.semantic.Patch(), "", "")
-	return Version{raw: core.String(), semantic: core}
-}
-
-func checkKubernetes(version *v1alpha1.VersionDefinition, cluster Version) error {
-	if version.Kubernetes == "" || cluster.semantic == nil {
-		return nil
-	}
-	within, err := ParseRange(version.Kubernetes)
-	if err != nil {
-		return err
-	}
-	if !within.Contains(cluster) {
-		return fmt.Errorf("version %s needs Kubernetes %s, and this cluster runs %s", version.Version, version.Kubernetes, cluster)
 	}
 	return nil
 }
