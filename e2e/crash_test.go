@@ -25,8 +25,8 @@ func TestAnOperatorKilledAtAnyMomentEndsInTheSameState(t *testing.T) {
 	s.install(`{addons: [{name: killed-a, version: 1.0.0}, {name: killed-b, version: 1.0.0}, {name: killed-c}]}`)
 	s.killOperatorAfterAFew(recorded)
 	s.installerReady()
-	s.requireOrder("killed-a", "killed-b")
-	s.requireOrder("killed-a", "killed-c")
+	s.requireOrder(recorded, "killed-a", "killed-b")
+	s.requireOrder(recorded, "killed-a", "killed-c")
 
 	s.install(`{addons: [{name: killed-a, version: 1.1.0}, {name: killed-b, version: 1.1.0}, {name: killed-c}]}`)
 	s.killOperatorAfterAFew(recorded)
@@ -69,6 +69,7 @@ func (s *story) killOperatorAfterAFew(recorded *recording) {
 
 func TestHelmControllerKilledInTheMiddleOfAnInstallFinishesIt(t *testing.T) {
 	s := before(t, "midway")
+	recorded := s.record()
 	s.define("midway-a", "hooks", defaults(`{hook: {hold: true}}`))
 	s.define("midway-b", "tiny", requires("midway-a"))
 	s.install(`{addons: [{name: midway-a}, {name: midway-b}]}`)
@@ -86,5 +87,5 @@ func TestHelmControllerKilledInTheMiddleOfAnInstallFinishesIt(t *testing.T) {
 		assert.Equal(t, "deployed", s.helmRelease(t, "midway-a").Status.History.Latest().Status)
 	})
 	s.installerReady()
-	s.requireOrder("midway-a", "midway-b")
+	s.requireOrder(recorded, "midway-a", "midway-b")
 }

@@ -7,16 +7,18 @@ import (
 	"sync"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// recording is what happened to a story's HelmReleases, in order: "asked NAME VERSION" for each chart version in a spec,
-// "running NAME VERSION" for each one that Helm deployed, "deleting NAME" and "gone NAME".
+// recording is what happened to a story's HelmReleases, in order: "asked NAME VERSION" for each chart version in a spec, "began NAME
+// VERSION" when Helm began to install or upgrade it, "running NAME VERSION" when it had, "deleting NAME" and "gone NAME".
 type recording struct {
 	mu    sync.Mutex
 	lines []string
@@ -46,6 +48,9 @@ func (r *recording) note(kind watch.EventType, hr *helmv2.HelmRelease) {
 		return
 	}
 	r.add("asked " + hr.Name + " " + hr.Spec.Chart.Spec.Version)
+	if doing := apimeta.FindStatusCondition(hr.Status.Conditions, meta.ReconcilingCondition); doing != nil && strings.HasPrefix(doing.Message, "Running '") {
+		r.add("began " + hr.Name + " " + hr.Spec.Chart.Spec.Version)
+	}
 	if latest := hr.Status.History.Latest(); latest != nil && latest.Status == "deployed" {
 		r.add("running " + hr.Name + " " + latest.ChartVersion)
 	}
@@ -75,4 +80,10 @@ func (s *story) requireSeen(r *recording, lines ...string) {
 	s.eventually(strings.Join(lines, ", then "), func(t *assert.CollectT) { assert.Subset(t, r.seen(), lines) })
 	seen := slices.DeleteFunc(r.seen(), func(line string) bool { return !slices.Contains(lines, line) })
 	assert.Equal(s.t, lines, seen)
+}
+
+// requireOrder checks that Helm began to install the second release, at 1.0.0, only after it had installed the first one.
+func (s *story) requireOrder(r *recording, first, second string) {
+	s.t.Helper()
+	s.requireSeen(r, "running "+first+" 1.0.0", "began "+second+" 1.0.0")
 }

@@ -53,11 +53,12 @@ func TestAnAddonThatOthersRequireIsHeldAndCanBePutBack(t *testing.T) {
 
 func TestAnOptionalRequirementLeavesOnlyAfterWhatDependsOnIt(t *testing.T) {
 	s := beside(t, "optional")
+	recorded := s.record()
 	s.define("optional-base", "tiny")
 	s.define("optional-app", "tiny", prefers("optional-base"))
 	s.install(`{addons: [{name: optional-base}, {name: optional-app}]}`)
 	s.installerReady()
-	s.requireOrder("optional-base", "optional-app")
+	s.requireOrder(recorded, "optional-base", "optional-app")
 
 	s.install(`{addons: [{name: optional-app}]}`)
 	s.gone("optional-base")
