@@ -44,6 +44,21 @@ func TestADowngradeIsRefused(t *testing.T) {
 	assert.Len(t, s.helmStorage("down-a"), 1)
 }
 
+func TestAnUpgradeWithoutAPathIsRefused(t *testing.T) {
+	s := beside(t, "no-path")
+	s.define("no-path-a", "tiny", versions("1.0.0", "1.1.0", "2.0.0"), func(def *v1alpha1.AddonDefinition) {
+		def.Spec.Versions[1].Kubernetes = "<1.20"
+	})
+	s.install(`{addons: [{name: no-path-a, version: 1.0.0}]}`)
+	s.installerReady()
+	before := s.helmRelease(t, "no-path-a")
+
+	s.install(`{addons: [{name: no-path-a, version: 2.0.0}]}`)
+	s.says("no-path-a", v1alpha1.StateBlocked, "1.0.0", "2.0.0", "version 1.1.0 needs Kubernetes <1.20")
+	s.installerSays(v1alpha1.ConditionReady, "no-path-a", "version 1.1.0 needs Kubernetes <1.20")
+	assert.Equal(t, before.Generation, s.helmRelease(t, "no-path-a").Generation)
+}
+
 func TestADependencyIsUpgradedBeforeItsDependent(t *testing.T) {
 	s := beside(t, "lockstep")
 	s.define("lockstep-a", "tiny", versions("1.0.0", "1.1.0"))
