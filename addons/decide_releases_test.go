@@ -91,6 +91,21 @@ func TestDecideSeveralReleases(t *testing.T) {
 	}
 }
 
+// Before anything is deployed an install may be begun anew for any other version, and that may be cut short, too.
+func TestDecideFinishesAnInstallBegunAnew(t *testing.T) {
+	t.Parallel()
+	def := define("a", releases("operator", "cluster", "dashboard"), versions("1.0.0", "1.1.0", "1.2.0", "1.3.0"))
+	for name, test := range map[string]decideCase{
+		"for a later version":           {releases: []Observed{settledAt("operator", "1.2.0"), settledAt("cluster", "1.0.0")}},
+		"for an earlier version":        {releases: []Observed{settledAt("operator", "1.0.0"), settledAt("cluster", "1.2.0")}},
+		"for one version after another": {releases: []Observed{settledAt("operator", "1.2.0"), settledAt("cluster", "1.1.0"), settledAt("dashboard", "1.0.0")}},
+	} {
+		test.wanted = "1.3.0"
+		test.want = decision{writes: "1.2.0", path: []string{"1.2.0", "1.3.0"}, state: v1alpha1.StateInstalling, message: "installing 1.2.0"}
+		t.Run(name, test.run(def))
+	}
+}
+
 func TestDecideLeavesSuspendedAlone(t *testing.T) {
 	t.Parallel()
 	suspended := func(version string) Observed {

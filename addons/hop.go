@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,22 +105,26 @@ func askedVersion(o Observation) string {
 	if version := RunningVersion(o.Definition, asked); version != "" {
 		return version
 	}
-	begun, fewest := "", -1
+	return cmp.Or(begun(o), newestAsked(o))
+}
+
+// begun finds the version that some HelmReleases ask for while the others still ask for one that may move to it.
+func begun(o Observation) string {
+	version, fewest := "", -1
 	h := newHops(o.Definition)
-	for i, listed := range slices.Backward(h.versions) {
+	for i, candidate := range slices.Backward(h.versions) {
 		if !hasBegun(o, h, i) {
 			continue
 		}
-		version := listed.String()
-		path, err := Path(o.Definition, version, o.Addon.Spec.Version, o.Kubernetes)
+		path, err := Path(o.Definition, candidate.String(), o.Addon.Spec.Version, o.Kubernetes)
 		if err != nil && fewest < 0 {
-			begun = version
+			version = candidate.String()
 		}
 		if err == nil && (fewest < 0 || len(path) < fewest) {
-			begun, fewest = version, len(path)
+			version, fewest = candidate.String(), len(path)
 		}
 	}
-	return begun
+	return version
 }
 
 // hasBegun says whether the HelmReleases, but for missing ones, all ask for a version, or some for it and the others for one
@@ -129,12 +134,35 @@ func hasBegun(o Observation, h hops, to int) bool {
 	if isBetween(o.Releases, nil, version.Releases) {
 		return true
 	}
-	for i := range h.versions {
-		if h.allow(h.versions[i], to) && isBetween(o.Releases, o.Definition.Spec.Versions[i].Releases, version.Releases) {
+	for from := range h.versions {
+		if h.allow(h.versions[from], to) && isBetween(o.Releases, o.Definition.Spec.Versions[from].Releases, version.Releases) {
 			return true
 		}
 	}
 	return false
+}
+
+// newestAsked is the newest version that a HelmRelease asks for, if all ask for listed ones. No hop makes such a mix, but an
+// install does: before anything is deployed it may be begun anew for any other version, and be cut short again.
+func newestAsked(o Observation) string {
+	newest := -1
+	for _, part := range o.Definition.Spec.Releases {
+		release, there := o.Releases[part.Name]
+		if !there {
+			continue
+		}
+		first := slices.IndexFunc(o.Definition.Spec.Versions, func(v v1alpha1.VersionDefinition) bool {
+			return SameChartVersion(release.AskedVersion, v.Releases[part.Name].ChartVersion)
+		})
+		if first < 0 {
+			return ""
+		}
+		newest = max(newest, first)
+	}
+	if newest < 0 {
+		return ""
+	}
+	return o.Definition.Spec.Versions[newest].Version
 }
 
 // isBetween says whether every release asks for its chart before or after a hop, and at least one only for that after it.
