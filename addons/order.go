@@ -46,6 +46,19 @@ func dependencies(def *v1alpha1.AddonDefinition, among map[string]*v1alpha1.Addo
 	return slices.Sorted(maps.Keys(before))
 }
 
+// dependenciesAmong returns the dependencies of each of the given add-ons; one without a definition has none.
+func dependenciesAmong(among map[string]*v1alpha1.AddonDefinition) map[string][]string {
+	result := map[string][]string{}
+	providers := providers(among)
+	for name, def := range among {
+		result[name] = nil
+		if def != nil {
+			result[name] = dependencies(def, among, providers)
+		}
+	}
+	return result
+}
+
 // sorter finds the strongly connected components of the dependencies, by Tarjan's algorithm: it completes each after all that
 // it depends on, which is the install order, and one of several add-ons is a knot of cycles.
 type sorter struct {

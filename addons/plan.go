@@ -170,18 +170,13 @@ func removals(world World, installer *v1alpha1.Installer, owners, running map[st
 	return changes
 }
 
+// removalPositions are places in the order of installs. An add-on without a definition has one, too: others may require it by name.
 func removalPositions(world World, changes []PlannedChange) map[string]int {
 	leaving := map[string]*v1alpha1.AddonDefinition{}
 	for _, change := range changes {
-		if def, err := world.Catalog.Get(change.Addon); err == nil {
-			leaving[change.Addon] = def
-		}
+		leaving[change.Addon], _ = world.Catalog.Get(change.Addon)
 	}
-	dependencies := map[string][]string{}
-	for name, def := range leaving {
-		dependencies[name] = Dependencies(def, leaving)
-	}
-	ordered, _ := order(dependencies)
+	ordered, _ := order(dependenciesAmong(leaving))
 	position := map[string]int{}
 	for i, name := range ordered {
 		position[name] = i

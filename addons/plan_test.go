@@ -91,7 +91,7 @@ func TestMakePlan(t *testing.T) {
 		},
 		"remove without a definition": {
 			catalog: tower, addons: ours("a@1.0.0", "b@1.0.0", "forgotten@1.0.0"),
-			changes: []string{"Remove b: it left spec.addons", "Remove a: it left spec.addons", "Remove forgotten: it left spec.addons"},
+			changes: []string{"Remove forgotten: it left spec.addons", "Remove b: it left spec.addons", "Remove a: it left spec.addons"},
 		},
 		"remove once": {catalog: tower, addons: []*v1alpha1.Addon{absent("default", "a@1.0.0")}},
 		"installs come before removals": {

@@ -121,17 +121,11 @@ func checkOrder(t *rapid.T, c *cluster, plan Plan) {
 
 // onCycles names the add-ons on a cycle: where they are concerned there is no right order.
 func onCycles(catalog Catalog) map[string]string {
-	dependencies := map[string][]string{}
 	definitions := map[string]*v1alpha1.AddonDefinition{}
 	for _, name := range catalog.Names() {
 		definitions[name], _ = catalog.Get(name)
 	}
-	for name, def := range definitions {
-		if def != nil {
-			dependencies[name] = Dependencies(def, definitions)
-		}
-	}
-	_, cyclic := order(dependencies)
+	_, cyclic := order(dependenciesAmong(definitions))
 	return cyclic
 }
 

@@ -81,24 +81,12 @@ func Resolve(world World, installer *v1alpha1.Installer) Resolution {
 		r.checkConflicts(name)
 	}
 	r.checkReleaseNames()
-	dependencies := r.dependencies()
+	dependencies := dependenciesAmong(r.wanted)
 	ordered, cyclic := order(dependencies)
 	for name, cycle := range cyclic {
 		r.fail(name, "", "add-on %q requires itself in the end: %s; remove one of these requirements from its AddonDefinition", name, cycle)
 	}
 	return r.resolution(ordered, dependencies)
-}
-
-func (r *resolver) dependencies() map[string][]string {
-	result := map[string][]string{}
-	providers := providers(r.wanted)
-	for name, def := range r.wanted {
-		result[name] = nil
-		if def != nil {
-			result[name] = dependencies(def, r.wanted, providers)
-		}
-	}
-	return result
 }
 
 func (r *resolver) resolution(ordered []string, dependencies map[string][]string) Resolution {
