@@ -70,7 +70,7 @@ const (
 	StateUpgrading AddonState = "Upgrading"
 	// StateReady means that every release runs at the wanted version and values.
 	StateReady AddonState = "Ready"
-	// StateDegraded means that the wanted version runs, but the last attempt to change or check it failed.
+	// StateDegraded means that the wanted version runs, but Flux fails to check it.
 	StateDegraded AddonState = "Degraded"
 	// StateFailed means that the wanted version does not run because of an error; it is retried once the cause may be gone.
 	StateFailed AddonState = "Failed"
