@@ -234,7 +234,7 @@ func TestNonsenseIsRefusedAtAdmission(t *testing.T) {
 		"mirror protocol": {`{charts: {mirror: "ftp://charts"}}`, `spec.charts.mirror`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := s.tryInstall("nonsense", test.spec)
+			err := s.tryInstall(test.spec)
 			require.ErrorContains(t, err, test.says)
 			t.Log(err)
 		})

@@ -16,7 +16,7 @@ const quiet = 5 * time.Second
 
 func TestTheFirstInstallerKeepsAnAddonThatTwoName(t *testing.T) {
 	s := beside(t, "share")
-	late := &story{world: s.world, t: t, name: "share-late"}
+	late := tell(t, s.world, "share-late")
 	s.define("share-a", "tiny")
 	s.define("share-b", "tiny")
 	s.install(`{addons: [{name: share-a}]}`)

@@ -65,17 +65,10 @@ func tell(t *testing.T, w *world, name string) *story {
 	return s
 }
 
-// end deletes the story's Installers without waiting, so that what never becomes ready is not tried again beside other stories.
+// end deletes the story's Installer without waiting, so that what never becomes ready is not tried again beside other stories.
 func (s *story) end() {
-	var list v1alpha1.InstallerList
-	if err := s.api.List(context.Background(), &list); err != nil {
-		s.t.Log(err)
-	}
-	for i := range list.Items {
-		if strings.HasPrefix(list.Items[i].Name, s.name) {
-			assert.NoError(s.t, client.IgnoreNotFound(s.api.Delete(context.Background(), &list.Items[i])))
-		}
-	}
+	installer := &v1alpha1.Installer{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
+	assert.NoError(s.t, client.IgnoreNotFound(s.api.Delete(context.Background(), installer)))
 }
 
 // kubectl runs the command line that people use, as administrator, and returns what it prints.
@@ -94,20 +87,15 @@ func (s *story) kubectl(input string, args ...string) (string, error) {
 // install applies an Installer of the story's name as its user would. Spec is YAML.
 func (s *story) install(spec string) {
 	s.t.Helper()
-	s.installAs(s.name, spec)
+	require.NoError(s.t, s.tryInstall(spec))
 }
 
-func (s *story) installAs(name, spec string) {
-	s.t.Helper()
-	require.NoError(s.t, s.tryInstall(name, spec))
-}
-
-func (s *story) tryInstall(name, spec string) error {
+func (s *story) tryInstall(spec string) error {
 	s.t.Helper()
 	var parsed any
 	require.NoError(s.t, yaml.Unmarshal([]byte(spec), &parsed))
 	manifest, err := yaml.Marshal(map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Installer", "metadata": map[string]any{"name": name}, "spec": parsed,
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Installer", "metadata": map[string]any{"name": s.name}, "spec": parsed,
 	})
 	require.NoError(s.t, err)
 	_, err = s.kubectl(string(manifest), "apply", "--server-side", "--field-manager=user", "-f", "-")
