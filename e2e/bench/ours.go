@@ -10,25 +10,25 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// ours measures the installation of count add-ons by the operator, and what it costs the operator and the API server.
-func ours(count int, chained bool) func(context.Context, *testbed) (outcome, error) {
+// ours measures the installation by the operator, and what it costs the operator and the API server.
+func ours(t task) func(context.Context, *testbed) (outcome, error) {
 	return func(ctx context.Context, b *testbed) (outcome, error) {
 		var result outcome
-		process, err := b.startOperator(ctx, count, chained)
+		process, err := b.startOperator(ctx, t)
 		if err != nil {
 			return result, err
 		}
-		return result, b.create(ctx, process, count, &result)
+		return result, b.create(ctx, process, t, &result)
 	}
 }
 
 // startOperator starts it with a definition for each add-on.
-func (b *testbed) startOperator(ctx context.Context, count int, chained bool) (process, error) {
+func (b *testbed) startOperator(ctx context.Context, t task) (process, error) {
 	if err := b.cluster.StartOperator(ctx); err != nil {
 		return process{}, err
 	}
-	for i := range count {
-		if err := b.apply(ctx, b.definition(i, chained)); err != nil {
+	for i := range t.count {
+		if err := b.apply(ctx, t.definition(i, b.charts)); err != nil {
 			return process{}, err
 		}
 	}
@@ -39,8 +39,8 @@ func (b *testbed) startOperator(ctx context.Context, count int, chained bool) (p
 	return p, b.waitQuiet(ctx)
 }
 
-// create applies an Installer of count add-ons and waits until it is ready and the operator has come to rest.
-func (b *testbed) create(ctx context.Context, p process, count int, result *outcome) error {
+// create applies the Installer and waits until it is ready and the operator has come to rest.
+func (b *testbed) create(ctx context.Context, p process, t task, result *outcome) error {
 	before, err := p.usage()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (b *testbed) create(ctx context.Context, p process, count int, result *outc
 	}
 	defer installers.watch.Stop()
 	from := time.Now()
-	if err := b.apply(ctx, installer(count)); err != nil {
+	if err := b.apply(ctx, t.installer()); err != nil {
 		return err
 	}
 	if err := installers.until(ctx, readyAt(1)); err != nil {
@@ -71,7 +71,7 @@ func (b *testbed) create(ctx context.Context, p process, count int, result *outc
 	}
 	result.add("operator: CPU", "s", after.cpuSeconds-before.cpuSeconds)
 	result.add(figureMemory, "MiB", after.peakMiB)
-	result.add(figureWrites, "", float64(requests.writes())/float64(count))
+	result.add(figureWrites, "", float64(requests.writes())/float64(t.count))
 	result.requests = requests.byKind()
 	return nil
 }

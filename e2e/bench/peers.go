@@ -21,10 +21,10 @@ import (
 
 // plain measures Flux with the HelmReleases that the operator would write, without the operator. Poked, every release
 // that has settled wakes those that wait for it, which Flux alone does only every 30 seconds.
-func plain(count int, chained, poked bool) func(context.Context, *testbed) (outcome, error) {
+func plain(t task, poked bool) func(context.Context, *testbed) (outcome, error) {
 	return func(ctx context.Context, b *testbed) (outcome, error) {
 		var result outcome
-		objects := b.fluxObjects(count, chained)
+		objects := t.fluxObjects(b.charts)
 		if err := b.apply(ctx, objects[0]); err != nil { // as kurl-addons is there before the operator is
 			return result, err
 		}
@@ -41,8 +41,8 @@ func plain(count int, chained, poked bool) func(context.Context, *testbed) (outc
 		if poked {
 			dependents = dependentsAmong(objects)
 		}
-		if err := releases.until(ctx, b.settling(ctx, count, dependents)); err != nil {
-			return result, fmt.Errorf("waiting for %d HelmReleases to settle: %w", count, err)
+		if err := releases.until(ctx, b.settling(ctx, t.count, dependents)); err != nil {
+			return result, fmt.Errorf("waiting for %d HelmReleases to settle: %w", t.count, err)
 		}
 		result.add(figureTime, "s", time.Since(from).Seconds())
 		return result, nil
@@ -90,19 +90,25 @@ func (b *testbed) poke(ctx context.Context, release, token string) error {
 }
 
 // helm measures the helm command, once per add-on of a chain.
-func helm(ctx context.Context, b *testbed) (outcome, error) {
-	var result outcome
-	home := filepath.Join(b.cluster.Dir(), "helm")
-	from := time.Now()
-	for i := range chainLength {
-		install := exec.CommandContext(ctx, b.cluster.Binary("helm"), "install", addonName(i), chart, "--repo="+b.charts, "--version="+version,
-			"--namespace="+namespace, "--create-namespace", "--set=message=hello", "--wait")
-		install.Env = append(os.Environ(), "KUBECONFIG="+b.cluster.Kubeconfig(),
-			"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-		if output, err := install.CombinedOutput(); err != nil {
-			return result, fmt.Errorf("helm install %s: %w\n%s", addonName(i), err, output)
+func helm(t task, wait string) func(context.Context, *testbed) (outcome, error) {
+	return func(ctx context.Context, b *testbed) (outcome, error) {
+		var result outcome
+		values := filepath.Join(b.cluster.Dir(), "values.json")
+		if err := os.WriteFile(values, t.values("hello").Raw, 0o600); err != nil {
+			return result, fmt.Errorf("write the values for helm: %w", err)
 		}
+		home := filepath.Join(b.cluster.Dir(), "helm")
+		from := time.Now()
+		for i := range t.count {
+			install := exec.CommandContext(ctx, b.cluster.Binary("helm"), "install", addonName(i), chart, "--repo="+b.charts, "--version="+version,
+				"--namespace="+namespace, "--create-namespace", "--values="+values, wait)
+			install.Env = append(os.Environ(), "KUBECONFIG="+b.cluster.Kubeconfig(),
+				"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+			if output, err := install.CombinedOutput(); err != nil {
+				return result, fmt.Errorf("helm install %s: %w\n%s", addonName(i), err, output)
+			}
+		}
+		result.add(figureTime, "s", time.Since(from).Seconds())
+		return result, nil
 	}
-	result.add(figureTime, "s", time.Since(from).Seconds())
-	return result, nil
 }

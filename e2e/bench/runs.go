@@ -8,11 +8,15 @@ import (
 )
 
 const (
-	chainLength = 10
-	many        = 100
-	verymany    = 500
-	changes     = 5 // per cluster; each counts as a sample of its own
-	minute      = time.Minute
+	changes = 5 // per cluster; each counts as a sample of its own
+	minute  = time.Minute
+)
+
+var (
+	chain       = task{count: 10, chained: true, pods: true}
+	independent = task{count: 100, pods: true}
+	many        = task{count: 100}
+	verymany    = task{count: 500}
 )
 
 // run measures one contestant at one task.
@@ -54,12 +58,13 @@ const (
 
 func runs() []run {
 	return []run{
-		{name: "chain/ours", about: "10 add-ons, each requiring the one before", measure: ours(chainLength, true)},
-		{name: "chain/helm", about: "helm install --wait, 10 times in a row", measure: helm},
-		{name: "chain/poked", about: "10 HelmReleases with dependsOn, each poked when the one before has settled", measure: plain(chainLength, chained, true)},
-		{name: "chain/flux", about: "10 HelmReleases with dependsOn, left to Flux", measure: plain(chainLength, chained, false)},
-		{name: "independent/ours", about: "100 add-ons that need nothing", measure: ours(many, independent)},
-		{name: "independent/flux", about: "the same 100 HelmReleases applied at once", measure: plain(many, independent, false)},
+		{name: "chain/ours", about: "10 add-ons, each requiring the one before", measure: ours(chain)},
+		{name: "chain/helm", about: "helm install 10 times in a row, waiting as Helm 3 and helm-controller 1.4 do", measure: helm(chain, "--wait=legacy")},
+		{name: "chain/helm-watcher", about: "the same, waiting as Helm 4 does by default", measure: helm(chain, "--wait=watcher")},
+		{name: "chain/poked", about: "10 HelmReleases with dependsOn, each poked when the one before has settled", measure: plain(chain, true)},
+		{name: "chain/flux", about: "10 HelmReleases with dependsOn, left to Flux", measure: plain(chain, false)},
+		{name: "independent/ours", about: "100 add-ons that need nothing", measure: ours(independent)},
+		{name: "independent/flux", about: "the same 100 HelmReleases applied at once", measure: plain(independent, false)},
 		{name: "steady/100", about: "a minute in which nothing changes", measure: steady(many)},
 		{name: "change/100", about: "one add-on among 100 gets new values", measure: change(many)},
 		{name: "change/500", about: "one add-on among 500 gets new values", long: true, measure: change(verymany)},

@@ -15,14 +15,14 @@ import (
 
 // steady measures what the operator does in a minute in which it has nothing to do, and while Flux checks every release
 // again, as it does every ten minutes.
-func steady(count int) func(context.Context, *testbed) (outcome, error) {
+func steady(t task) func(context.Context, *testbed) (outcome, error) {
 	return func(ctx context.Context, b *testbed) (outcome, error) {
 		var result, creation outcome
-		p, err := b.startOperator(ctx, count, independent)
+		p, err := b.startOperator(ctx, t)
 		if err != nil {
 			return result, err
 		}
-		if err := b.create(ctx, p, count, &creation); err != nil {
+		if err := b.create(ctx, p, t, &creation); err != nil {
 			return result, err
 		}
 		if err := b.idle(ctx, p, &result); err != nil {
