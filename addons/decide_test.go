@@ -161,7 +161,7 @@ func TestDecideInstall(t *testing.T) {
 			dependencies: []Dependency{on("1.0.0", release("b", PhaseProgressing, "1.0.0", ""))},
 			want: decision{
 				writes: "1.2.0", path: []string{"1.2.0"}, state: v1alpha1.StateBlocked, blocker: "Addon/b",
-				message: `waits for add-on "b", which has not settled: installing 1.0.0`,
+				message: `waits for add-on "b", which has not settled`,
 			},
 		}},
 		"held by a missing dependency": {edits: []edit{requires("b")}, decideCase: decideCase{
@@ -179,14 +179,14 @@ func TestDecideInstall(t *testing.T) {
 			dependencies: []Dependency{on("2.0.0", release("b", PhaseProgressing, "2.0.0", "1.0.0"))},
 			want: decision{
 				path: []string{"1.2.0"}, state: v1alpha1.StateBlocked, blocker: "Addon/b",
-				message: `waits for add-on "b", which is required at >=2 and runs 1.0.0: installing 2.0.0`,
+				message: `waits for add-on "b", which is required at >=2 and runs 1.0.0`,
 			},
 		}},
 		"held by a dependency that does not run yet": {edits: []edit{since2}, decideCase: decideCase{
 			dependencies: []Dependency{on("2.0.0")},
 			want: decision{
 				path: []string{"1.2.0"}, state: v1alpha1.StateBlocked, blocker: "Addon/b",
-				message: `waits for add-on "b", which is required at >=2 and runs no version yet: installing 2.0.0`,
+				message: `waits for add-on "b", which is required at >=2 and runs no version yet`,
 			},
 		}},
 		"not held by an old one of no required version": {edits: []edit{requires("b")}, decideCase: decideCase{
@@ -262,7 +262,7 @@ func TestDecideUpgrade(t *testing.T) {
 			dependencies: []Dependency{on("2.0.0", settledAt("b", "1.0.0"))},
 			want: decision{
 				path: path, state: v1alpha1.StateBlocked, version: "1.0.0", blocker: "Addon/b",
-				message: `waits for add-on "b", which has not settled at 2.0.0: installing 2.0.0`,
+				message: `waits for add-on "b", which has not settled at 2.0.0`,
 			},
 		}},
 		"not at a dependency's wrong version": {edits: []edit{since2}, decideCase: decideCase{
@@ -270,7 +270,7 @@ func TestDecideUpgrade(t *testing.T) {
 			dependencies: []Dependency{on("1.0.0", settledAt("b", "1.0.0"))},
 			want: decision{
 				path: path, state: v1alpha1.StateBlocked, version: "1.0.0", blocker: "Addon/b",
-				message: `waits for add-on "b", which is required at >=2 and runs 1.0.0: installing 1.0.0`,
+				message: `waits for add-on "b", which is required at >=2 and runs 1.0.0`,
 			},
 		}},
 		"a dependency that flaps later stops no hop under way": {edits: []edit{requires("b")}, decideCase: decideCase{

@@ -111,30 +111,38 @@ func holdDependency(dependency *Dependency, how string) *Hold {
 	}
 }
 
-// rootCause quotes what a dependency says of itself or, where that only points further, the last link of its chain.
+// rootCause quotes what keeps a dependency from moving by itself or, where that is yet another one, the last link of its chain. Of one
+// that is on its way nothing is quoted: its words change all the time.
 func rootCause(dependency *Dependency) string {
-	if len(dependency.BlockedBy) > 0 {
+	if len(dependency.BlockedBy) > 0 && dependency.BlockedBy[len(dependency.BlockedBy)-1].Kind == "Addon" {
 		root := dependency.BlockedBy[len(dependency.BlockedBy)-1]
-		if root.Kind != "Addon" {
-			return ": " + dependency.Message
-		}
 		return fmt.Sprintf("; the root cause is add-on %q: %s", root.Name, root.Message)
 	}
-	if dependency.Message == "" {
+	if dependency.Message == "" || moves(dependency) {
 		return ""
 	}
 	return ": " + dependency.Message
 }
 
+// moves says whether a dependency needs nothing but time.
+func moves(dependency *Dependency) bool {
+	switch dependency.State {
+	case v1alpha1.StatePending, v1alpha1.StateInstalling, v1alpha1.StateUpgrading, v1alpha1.StateReady, v1alpha1.StateRemoving:
+		return true
+	default:
+		return false
+	}
+}
+
 // blockerMessage has the cause only where nothing else will tell it: an add-on that is on its way says enough by its state.
 func blockerMessage(dependency *Dependency) string {
-	switch dependency.State {
-	case "":
+	switch {
+	case dependency.State == "":
 		return "not there"
-	case v1alpha1.StateFailed, v1alpha1.StateDegraded, v1alpha1.StateSuspended:
-		return fmt.Sprintf("%s: %s", dependency.State, dependency.Message)
-	default:
+	case moves(dependency) || dependency.State == v1alpha1.StateBlocked:
 		return string(dependency.State)
+	default:
+		return fmt.Sprintf("%s: %s", dependency.State, dependency.Message)
 	}
 }
 

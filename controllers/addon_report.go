@@ -35,7 +35,7 @@ func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d ad
 	if apiequality.Semantic.DeepEqual(before.Status, addon.Status) {
 		return ctrl.Result{}, nil
 	}
-	if delay := r.progress.hold(addon.UID, before.Status, addon.Status, r.Clock.Now()); delay > 0 {
+	if delay := r.progress.hold(addon.UID, onlyWords(before.Status, addon.Status), r.Clock.Now()); delay > 0 {
 		return ctrl.Result{RequeueAfter: delay}, nil
 	}
 	if err := r.Client.Status().Patch(ctx, addon, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
@@ -86,10 +86,17 @@ func (r *AddonReconciler) since(before, now []v1alpha1.Blocker) []v1alpha1.Block
 	return blockers
 }
 
+// announce makes an event of the states that people wait for or have to act on. The way there is in the status.
 func (r *AddonReconciler) announce(addon *v1alpha1.Addon, summary addons.Summary) {
-	kind := corev1.EventTypeNormal
-	if summary.State == v1alpha1.StateFailed || summary.State == v1alpha1.StateDegraded || summary.Stalled {
-		kind = corev1.EventTypeWarning
+	kind := corev1.EventTypeWarning
+	switch summary.State {
+	case v1alpha1.StateFailed, v1alpha1.StateDegraded:
+	case v1alpha1.StateReady, v1alpha1.StateSuspended:
+		kind = corev1.EventTypeNormal
+	default:
+		if !summary.Stalled {
+			return
+		}
 	}
 	r.Events.Eventf(addon, nil, kind, string(summary.State), "Report", "%s", summary.Message)
 }

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,6 +21,7 @@ type Catalog struct {
 	Builtin []v1alpha1.AddonDefinition
 
 	mu      sync.Mutex
+	made    bool
 	key     string
 	current addons.Catalog
 }
@@ -30,15 +32,17 @@ func (c *Catalog) Current(ctx context.Context) (addons.Catalog, error) {
 	if err := c.Reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return addons.Catalog{}, fmt.Errorf("listing AddonDefinitions: %w", err)
 	}
-	var key strings.Builder
+	versions := make([]string, 0, len(list.Items))
 	for i := range list.Items {
-		fmt.Fprintf(&key, "%s@%s,", list.Items[i].UID, list.Items[i].ResourceVersion)
+		versions = append(versions, string(list.Items[i].UID)+"@"+list.Items[i].ResourceVersion)
 	}
+	slices.Sort(versions) // a cache lists in any order
+	key := strings.Join(versions, ",")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if key := key.String(); c.key == "" || c.key != key {
+	if !c.made || c.key != key {
 		c.current = addons.NewCatalog(c.Builtin, list.Items)
-		c.key = key
+		c.key, c.made = key, true
 	}
 	return c.current, nil
 }

@@ -25,6 +25,8 @@ type InstallerReconciler struct {
 	Kubernetes *KubernetesVersion
 	Events     events.EventRecorder
 	Clock      clock.PassiveClock
+
+	progress progress
 }
 
 // intent is what one pass has made of an Installer.
@@ -65,7 +67,8 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 	if !installer.Spec.Suspend || installer.DeletionTimestamp != nil {
 		applyErr = r.apply(ctx, in)
 	}
-	return settleError(ctrl.Result{}, r.report(ctx, in, applyErr), applyErr)
+	result, err := r.report(ctx, in, applyErr)
+	return settleError(result, err, applyErr)
 }
 
 // observe gathers what an Installer is resolved against, and the version that each add-on runs at.
@@ -124,5 +127,6 @@ func (r *InstallerReconciler) release(ctx context.Context, installer *v1alpha1.I
 	if err := r.Client.Patch(ctx, installer, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("releasing Installer %s: %w", installer.Name, err)
 	}
+	r.progress.forget(installer.UID)
 	return nil
 }

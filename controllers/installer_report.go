@@ -12,13 +12,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// report writes the Installer's status if it changed, and an event if what it says of readiness did.
-func (r *InstallerReconciler) report(ctx context.Context, in intent, applyErr error) error {
+// report writes the Installer's status if it changed, and an event if what it says of readiness did. News of mere progress may
+// have to wait; the result then says how long.
+func (r *InstallerReconciler) report(ctx context.Context, in intent, applyErr error) (ctrl.Result, error) {
 	installer := in.installer
 	before := installer.DeepCopy()
 	status := &installer.Status
@@ -33,13 +35,16 @@ func (r *InstallerReconciler) report(ctx context.Context, in intent, applyErr er
 	}
 	verdict.setConditions(&status.Conditions, installer.Generation)
 	if apiequality.Semantic.DeepEqual(before.Status, installer.Status) {
-		return nil
+		return ctrl.Result{}, nil
+	}
+	if delay := r.progress.hold(installer.UID, onlySummaries(before.Status, installer.Status), r.Clock.Now()); delay > 0 {
+		return ctrl.Result{RequeueAfter: delay}, nil
 	}
 	if err := r.Client.Status().Patch(ctx, installer, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("writing the status of Installer %s: %w", installer.Name, err)
+		return ctrl.Result{}, fmt.Errorf("writing the status of Installer %s: %w", installer.Name, err)
 	}
 	r.announce(before, verdict)
-	return nil
+	return ctrl.Result{}, nil
 }
 
 func failedToWrite(err error) verdict {
