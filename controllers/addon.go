@@ -17,7 +17,9 @@ import (
 // AddonReconciler makes Flux objects of one Addon and reports what runs. Only it writes HelmReleases.
 type AddonReconciler struct {
 	// Client reads from the manager's cache, with the indexes of Setup, and writes to the API server.
-	Client     client.Client
+	Client client.Client
+	// Live reads from the API server itself. A cache may not have seen yet what a pass wrote a moment ago.
+	Live       client.Reader
 	Catalog    *Catalog
 	Kubernetes *KubernetesVersion
 	Events     events.EventRecorder
@@ -34,7 +36,7 @@ func (r *AddonReconciler) Reconcile(ctx context.Context, addon *v1alpha1.Addon) 
 	}
 	decision := addons.Decide(observation)
 	if decision.Gone {
-		return ctrl.Result{}, r.forget(ctx, addon)
+		return settleError(r.forget(ctx, addon))
 	}
 	if addon.DeletionTimestamp != nil && addon.Spec.State != v1alpha1.Absent {
 		return ctrl.Result{}, r.release(ctx, addon)

@@ -3,10 +3,12 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -16,7 +18,23 @@ import (
 
 // forget cleans up after the last release of an add-on has gone: its defaults, the chart sources that nobody else uses, and at the end
 // the Addon itself, so that a pass that dies before is simply repeated.
-func (r *AddonReconciler) forget(ctx context.Context, addon *v1alpha1.Addon) error {
+func (r *AddonReconciler) forget(ctx context.Context, addon *v1alpha1.Addon) (ctrl.Result, error) {
+	if left, err := r.anyLeft(ctx, addon.Name); err != nil || left {
+		return ctrl.Result{RequeueAfter: conflictDelay}, err
+	}
+	return ctrl.Result{}, r.cleanUp(ctx, addon)
+}
+
+// anyLeft looks for HelmReleases of an add-on that the cache may not know yet.
+func (r *AddonReconciler) anyLeft(ctx context.Context, addon string) (bool, error) {
+	var releases helmv2.HelmReleaseList
+	if err := r.Live.List(ctx, &releases, client.InNamespace(v1alpha1.Namespace)); err != nil {
+		return true, fmt.Errorf("looking for HelmReleases of add-on %s: %w", addon, err)
+	}
+	return slices.ContainsFunc(releases.Items, func(hr helmv2.HelmRelease) bool { return addonOf(&hr) == addon }), nil
+}
+
+func (r *AddonReconciler) cleanUp(ctx context.Context, addon *v1alpha1.Addon) error {
 	var defaults corev1.ConfigMapList
 	if err := r.Client.List(ctx, &defaults, client.InNamespace(v1alpha1.Namespace), client.MatchingLabels{v1alpha1.LabelAddon: addon.Name}); err != nil {
 		return fmt.Errorf("listing the defaults of add-on %s: %w", addon.Name, err)

@@ -94,3 +94,34 @@ func (s *stage) specs() map[string]any {
 	}
 	return specs
 }
+
+// A cache that has not seen what was just written must not make the operator let go of it.
+func TestAStaleCacheOrphansNothing(t *testing.T) {
+	definitions := []v1alpha1.AddonDefinition{definition("app", nil, "app")}
+	s := newStage(t, definitions...)
+	s.apply(installer("default", wanted("app", "1.0.0")))
+	s.settle()
+	blind := interceptor.NewClient(s.cached, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			switch list.(type) {
+			case *helmv2.HelmReleaseList, *v1alpha1.AddonList:
+				return nil
+			default:
+				return c.List(ctx, list, opts...)
+			}
+		},
+	})
+	s.work(blind, definitions)
+
+	addon := get(s, "app", &v1alpha1.Addon{})
+	addon.Spec.State = v1alpha1.Absent
+	require.NoError(t, s.api.Update(s.ctx, addon))
+	_, err := s.addon.Reconcile(s.ctx, get(s, "app", &v1alpha1.Addon{}))
+	require.NoError(t, err)
+	assert.Contains(t, get(s, "app", &v1alpha1.Addon{}).Finalizers, v1alpha1.FinalizerUninstall)
+
+	require.NoError(t, s.api.Delete(s.ctx, get(s, "default", &v1alpha1.Installer{})))
+	_, err = s.installer.Reconcile(s.ctx, get(s, "default", &v1alpha1.Installer{}))
+	require.NoError(t, err)
+	assert.Contains(t, get(s, "default", &v1alpha1.Installer{}).Finalizers, v1alpha1.FinalizerUninstall)
+}

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"k8s.io/client-go/tools/events"
@@ -20,7 +21,9 @@ import (
 // add-on.
 type InstallerReconciler struct {
 	// Client reads from the manager's cache, with the indexes of Setup, and writes to the API server.
-	Client     client.Client
+	Client client.Client
+	// Live reads from the API server itself. A cache may not have seen yet what a pass wrote a moment ago.
+	Live       client.Reader
 	Catalog    *Catalog
 	Kubernetes *KubernetesVersion
 	Events     events.EventRecorder
@@ -60,7 +63,7 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 		in.live[addon.Name] = addon
 	}
 	if installer.DeletionTimestamp != nil && len(in.owned()) == 0 {
-		return ctrl.Result{}, r.release(ctx, installer)
+		return r.release(ctx, installer)
 	}
 	in.plan = addons.MakePlan(world, installer, in.resolution, running)
 	var applyErr error
@@ -119,14 +122,21 @@ func (r *InstallerReconciler) running(ctx context.Context, catalog addons.Catalo
 }
 
 // release lets a deleted Installer go once none of its add-ons is left.
-func (r *InstallerReconciler) release(ctx context.Context, installer *v1alpha1.Installer) error {
+func (r *InstallerReconciler) release(ctx context.Context, installer *v1alpha1.Installer) (ctrl.Result, error) {
+	var left v1alpha1.AddonList
+	if err := r.Live.List(ctx, &left); err != nil {
+		return ctrl.Result{}, fmt.Errorf("looking for Addons of Installer %s: %w", installer.Name, err)
+	}
+	if slices.ContainsFunc(left.Items, func(addon v1alpha1.Addon) bool { return addon.Spec.Installer == installer.Name }) {
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	}
 	before := installer.DeepCopy()
 	if !controllerutil.RemoveFinalizer(installer, v1alpha1.FinalizerUninstall) {
-		return nil
+		return ctrl.Result{}, nil
 	}
 	if err := r.Client.Patch(ctx, installer, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("releasing Installer %s: %w", installer.Name, err)
+		return ctrl.Result{}, fmt.Errorf("releasing Installer %s: %w", installer.Name, err)
 	}
 	r.progress.forget(installer.UID)
-	return nil
+	return ctrl.Result{}, nil
 }

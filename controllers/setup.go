@@ -43,11 +43,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, builtin []v1alpha1.AddonDefini
 	catalog := &Catalog{Reader: mgr.GetClient(), Builtin: builtin}
 	kubernetes := &KubernetesVersion{Discovery: server, Clock: clock.RealClock{}}
 	recorder := mgr.GetEventRecorder(v1alpha1.FieldManager)
-	addon := &AddonReconciler{Client: mgr.GetClient(), Catalog: catalog, Kubernetes: kubernetes, Events: recorder, Clock: clock.RealClock{}}
+	addon := &AddonReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Catalog: catalog, Kubernetes: kubernetes, Events: recorder, Clock: clock.RealClock{}}
 	if err := addon.setup(mgr); err != nil {
 		return fmt.Errorf("setting up the Addon controller: %w", err)
 	}
-	installer := &InstallerReconciler{Client: mgr.GetClient(), Catalog: catalog, Kubernetes: kubernetes, Events: recorder, Clock: clock.RealClock{}}
+	installer := &InstallerReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Catalog: catalog, Kubernetes: kubernetes, Events: recorder, Clock: clock.RealClock{}}
 	if err := installer.setup(mgr); err != nil {
 		return fmt.Errorf("setting up the Installer controller: %w", err)
 	}

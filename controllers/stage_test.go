@@ -71,8 +71,8 @@ func (s *stage) work(c client.Client, definitions []v1alpha1.AddonDefinition) {
 	require.NoError(s, err)
 	catalog := &Catalog{Reader: c, Builtin: definitions}
 	kubernetes := &KubernetesVersion{Discovery: server, Clock: s.clock}
-	s.addon = &AddonReconciler{Client: c, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock}
-	s.installer = &InstallerReconciler{Client: c, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock}
+	s.addon = &AddonReconciler{Client: c, Live: s.api, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock}
+	s.installer = &InstallerReconciler{Client: c, Live: s.api, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock}
 }
 
 // kinds are all that the operator writes.
