@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,7 +96,7 @@ type decideCase struct {
 func (c decideCase) run(def v1alpha1.AddonDefinition) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
-		addon := present("default", "a@"+orElse(c.wanted, "1.2.0"))
+		addon := present("default", "a@"+cmp.Or(c.wanted, "1.2.0"))
 		if c.absent {
 			addon.Spec.State = v1alpha1.Absent
 		}

@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -87,7 +88,7 @@ func lacksVersion(def *v1alpha1.AddonDefinition, dependency *Dependency) string 
 	}
 	for _, requirement := range def.Spec.Requires {
 		if requirement.Addon == dependency.Name && requirement.Version != "" && !allows(requirement.Version, running) {
-			return fmt.Sprintf("is required at %s and runs %s", requirement.Version, orElse(running, none))
+			return fmt.Sprintf("is required at %s and runs %s", requirement.Version, cmp.Or(running, none))
 		}
 	}
 	return ""

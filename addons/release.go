@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -77,11 +78,11 @@ func newRelease(addon string, part *v1alpha1.ReleaseDefinition, at v1alpha1.Rele
 		NamespaceLabels: part.NamespaceLabels,
 		Chart:           part.Chart.Name,
 		ChartVersion:    at.ChartVersion,
-		CRDs:            orElse(part.CRDs, v1alpha1.CRDCreateReplace),
+		CRDs:            cmp.Or(part.CRDs, v1alpha1.CRDCreateReplace),
 		Timeout:         DefaultTimeout,
-		OnFailure:       orElse(part.OnFailure, v1alpha1.FailureRetry),
+		OnFailure:       cmp.Or(part.OnFailure, v1alpha1.FailureRetry),
 		Test:            part.Test,
-		Drift:           orElse(part.DriftDetection, v1alpha1.DriftDisabled),
+		Drift:           cmp.Or(part.DriftDetection, v1alpha1.DriftDisabled),
 		DriftIgnore:     part.DriftIgnorePaths,
 		Defaults:        Merge(decodeValues(part.Values), decodeValues(at.Values)),
 	}
@@ -89,13 +90,6 @@ func newRelease(addon string, part *v1alpha1.ReleaseDefinition, at v1alpha1.Rele
 		release.Timeout = part.Timeout.Duration
 	}
 	return release
-}
-
-func orElse[T ~string](value, fallback T) T {
-	if value == "" {
-		return fallback
-	}
-	return value
 }
 
 func repository(chart v1alpha1.ChartReference, mirror *v1alpha1.Charts) Repository {

@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -105,7 +106,7 @@ func TestSelectVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chosen, err := catalog.Get(orElse(test.definition, "a"))
+			chosen, err := catalog.Get(cmp.Or(test.definition, "a"))
 			require.NoError(t, err)
 			version, err := SelectVersion(chosen, test.request, test.channel, test.kubernetes)
 			if test.err != "" {

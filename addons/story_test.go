@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (s *story) say(format string, args ...any) {
 
 // list sets what the Installer lists, and tells what follows.
 func (s *story) list(entries ...string) {
-	s.say("The Installer lists %s.", orElse(strings.Join(entries, ", "), "nothing"))
+	s.say("The Installer lists %s.", cmp.Or(strings.Join(entries, ", "), "nothing"))
 	s.installers[0].Spec.Addons = want(entries...)
 	s.goOn()
 }

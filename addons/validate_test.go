@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,7 +64,7 @@ func TestDefinitionsAreValidated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def := define(orElse(test.name, "a"), test.edits...)
+			def := define(cmp.Or(test.name, "a"), test.edits...)
 			err := ValidateDefinition(&def).ToAggregate()
 			if test.errs == "" {
 				require.NoError(t, err)

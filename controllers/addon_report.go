@@ -18,8 +18,6 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-const conflictDelay = 50 * time.Millisecond
-
 // report writes the Addon's status if it changed, and an event if its state did. News of mere progress may have to wait; the result
 // then says how long.
 func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d addons.Decision, actErr error) (ctrl.Result, error) {

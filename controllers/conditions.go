@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -52,6 +53,9 @@ func readyMessage(addon *v1alpha1.Addon) string {
 	}
 	return ""
 }
+
+// conflictDelay is how long a pass waits for the cache to see what has just been written.
+const conflictDelay = 50 * time.Millisecond
 
 // settleError ends a pass: an object that changed in the meantime is a reason to look again, not an error to report.
 func settleError(result ctrl.Result, errs ...error) (ctrl.Result, error) {

@@ -113,7 +113,7 @@ func (r report) phase(suspendedBy string) (addons.Phase, string) {
 func deletionMessage(ready *metav1.Condition) string {
 	if ready != nil && ready.Status == metav1.ConditionFalse &&
 		(ready.Reason == helmv2.UninstallFailedReason || ready.Reason == helmv2.UninstallSucceededReason) {
-		return orElse(ready.Message, "uninstalled")
+		return cmp.Or(ready.Message, "uninstalled")
 	}
 	return "waiting for Flux to uninstall it"
 }
@@ -156,7 +156,7 @@ func (r report) phaseOfRunning(ready *metav1.Condition) (addons.Phase, string) {
 	case ready.Status == metav1.ConditionFalse && ready.Reason == helmv2.DependencyNotReadyReason:
 		return r.phaseOfSource("runs; Flux checks it again once what it depends on is ready")
 	case ready.Status == metav1.ConditionUnknown || awaitsSource(ready):
-		return addons.PhaseDegraded, orElse(r.sourceFailure(), unfetched)
+		return addons.PhaseDegraded, cmp.Or(r.sourceFailure(), unfetched)
 	default:
 		return addons.PhaseDegraded, r.failureMessage(ready)
 	}
@@ -282,11 +282,4 @@ func (r report) failureMessage(ready *metav1.Condition) string {
 		return stalled.Message
 	}
 	return ready.Message
-}
-
-func orElse(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -58,6 +59,6 @@ func RepositoryName(r addons.Repository) string {
 	address = userInfo.ReplaceAllString(address, "")
 	readable := strings.Trim(notInNames.ReplaceAllString(address, "-"), "-")
 	const longest = 48
-	readable = orElse(strings.Trim(readable[:min(len(readable), longest)], "-"), "repository")
+	readable = cmp.Or(strings.Trim(readable[:min(len(readable), longest)], "-"), "repository")
 	return fmt.Sprintf("%s-%s", readable, shortHash(fmt.Sprintf("%+v", r)))
 }
