@@ -54,7 +54,7 @@ func (r *AddonReconciler) cleanUp(ctx context.Context, addon *v1alpha1.Addon) er
 		return err
 	}
 	r.progress.forget(addon.UID)
-	r.Events.Eventf(addon, nil, corev1.EventTypeNormal, v1alpha1.ReasonRemoved, "Remove", "add-on %s was uninstalled", addon.Name)
+	r.Events.Eventf(addon, nil, corev1.EventTypeNormal, string(v1alpha1.OutcomeRemoved), "Remove", "add-on %s was uninstalled", addon.Name)
 	return nil
 }
 

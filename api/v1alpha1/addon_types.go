@@ -6,7 +6,7 @@ import (
 )
 
 // Presence says whether an add-on should be there.
-// +kubebuilder:validation:Enum=Present;Absent
+// +kubebuilder:validation:Enum=Present;Absent;Orphaned
 type Presence string
 
 const (
@@ -15,6 +15,8 @@ const (
 	// Absent means that the add-on should be uninstalled, after everything that needs it. It can be taken back until the
 	// uninstall has begun.
 	Absent Presence = "Absent"
+	// Orphaned means that the operator should let go of the add-on and leave everything of it running.
+	Orphaned Presence = "Orphaned"
 )
 
 // AddonSpec is one add-on as its Installer resolved it. The operator writes it; people edit the Installer.
@@ -29,9 +31,12 @@ type AddonSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
-	// state says whether the add-on should be there: Present or Absent.
+	// state says whether the add-on should be there: Present, Absent, or Orphaned, which leaves it running on its own.
 	// +required
 	State Presence `json:"state,omitempty"`
+	// adopt allows to take over Helm releases of the add-on's names that somebody else installed, as in the Installer.
+	// +optional
+	Adopt bool `json:"adopt,omitempty"`
 	// charts fetches every chart from a mirror. Absent means from the repositories that the definition names.
 	// +optional
 	Charts *Charts `json:"charts,omitempty"`
@@ -82,7 +87,8 @@ const (
 
 // AddonStatus reports what runs of an add-on, read from Flux's HelmReleases.
 type AddonStatus struct {
-	// conditions are Ready (every release runs at the wanted version), Reconciling (work is under way) and Stalled (a person must act).
+	// conditions are Ready (every release runs at the wanted version, and the health checks hold), Reconciling (work is under way),
+	// Stalled (a person must act), GatesPassed and Healthy.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -108,6 +114,11 @@ type AddonStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	Releases []ReleaseStatus `json:"releases,omitempty"`
+	// gates that the add-on has come to, in the order of the definition.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Gates []GateStatus `json:"gates,omitempty"`
 	// blockedBy is the chain of what holds this add-on back, from the nearest link to the root cause.
 	// +optional
 	// +listType=atomic
@@ -138,10 +149,10 @@ type ReleaseStatus struct {
 
 // Blocker is one link of the chain of what holds an add-on back.
 type Blocker struct {
-	// kind of what blocks: Addon, HelmRelease, AddonDefinition or Installer.
+	// kind of what blocks: Addon, Gate, Health, HelmRelease, AddonDefinition or Installer.
 	// +required
 	Kind string `json:"kind,omitempty"`
-	// name of the object.
+	// name of the object; of a gate or a health check, its name in the definition.
 	// +required
 	Name string `json:"name,omitempty"`
 	// message says how it blocks.

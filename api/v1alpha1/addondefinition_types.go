@@ -36,6 +36,19 @@ type AddonDefinitionSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Releases []ReleaseDefinition `json:"releases,omitempty"`
+	// health checks, beyond what Helm waits for. The add-on is ready, moves on to another version, and lets others that need it be
+	// installed, only while all of them hold.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Health []Check `json:"health,omitempty"`
+	// gates that have to be passed before the add-on is installed, upgraded or removed.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Gates []Gate `json:"gates,omitempty"`
 	// versions that are known to work, in ascending order.
 	// +required
 	// +listType=map

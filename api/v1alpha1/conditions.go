@@ -10,6 +10,13 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionResolved is True when every add-on of the spec was found, in a version that fits.
 	ConditionResolved = "Resolved"
+	// ConditionApproved is False while changes of an Installer wait for a person; True once they are approved; absent when none asks
+	// for it.
+	ConditionApproved = "Approved"
+	// ConditionGatesPassed says whether every gate that an Addon has come to is open; absent while it has come to none.
+	ConditionGatesPassed = "GatesPassed"
+	// ConditionHealthy says whether the health checks of an Addon hold; absent for one that has none, or does not run.
+	ConditionHealthy = "Healthy"
 )
 
 // Reasons of an Installer's conditions. The reason of an Addon's conditions, and of the events on it, is its state.
@@ -26,9 +33,22 @@ const (
 	ReasonSuspended = "Suspended"
 	// ReasonRemoving means that the Installer is being deleted and its add-ons are being uninstalled.
 	ReasonRemoving = "Removing"
+	// ReasonUnconfirmed means that the Installer was deleted without the annotation that confirms it; nothing is uninstalled.
+	ReasonUnconfirmed = "Unconfirmed"
+	// ReasonApprovalRequired means that a person has to approve the plan before anything of it is done.
+	ReasonApprovalRequired = "ApprovalRequired"
+	// ReasonApproved means that a person approved the plan.
+	ReasonApproved = "Approved"
 	// ReasonWriteFailed means that the API server refused something that the operator had to write.
 	ReasonWriteFailed = "WriteFailed"
 )
 
-// ReasonRemoved is the reason of the event that ends an add-on's removal.
-const ReasonRemoved = "Removed"
+// Reasons of an Addon's other conditions and of events on it. The event that ends a removal has its outcome for a reason.
+const (
+	// ReasonPassed means that all checks pass.
+	ReasonPassed = "Passed"
+	// ReasonNotPassed means that a check does not pass; the message has it.
+	ReasonNotPassed = "NotPassed"
+	// ReasonProtectionLifted is the reason of the event that tells that an object was annotated to be deleted by hand.
+	ReasonProtectionLifted = "ProtectionLifted"
+)

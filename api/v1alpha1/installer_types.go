@@ -16,10 +16,16 @@ type InstallerSpec struct {
 	// suspend stops the operator from changing anything for this Installer; what runs keeps running. Absent means false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+	// deletionPolicy says what deleting the Installer does to its add-ons: Remove uninstalls them, Orphan leaves them running as
+	// ordinary HelmReleases of Flux. Absent means Remove. Either way the deletion has to be confirmed by the annotation
+	// addons.kurl.sh/confirm-delete with the Installer's name.
+	// +optional
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 	// charts fetches every chart from a mirror. Absent means from the repositories that the definitions name.
 	// +optional
 	Charts *Charts `json:"charts,omitempty"`
-	// addons are the wanted add-ons. An add-on that leaves the list is uninstalled, after everything that needs it.
+	// addons are the wanted add-ons. An add-on that leaves the list is uninstalled, after everything that needs it, and once the
+	// gates of its definition let it go. If all of them leave, or more than half of three or more, the plan has to be approved first.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -52,6 +58,10 @@ type InstallerAddon struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+	// adopt takes over Helm releases and HelmReleases of the add-on's names that are there already and that somebody else made;
+	// without it they are left alone, and the add-on is blocked with a preview of what would be taken over. Absent means false.
+	// +optional
+	Adopt bool `json:"adopt,omitempty"`
 	// releases sets values for single releases of an add-on that has several.
 	// +optional
 	// +listType=map
@@ -62,8 +72,8 @@ type InstallerAddon struct {
 
 // InstallerStatus reports what the operator makes of an Installer.
 type InstallerStatus struct {
-	// conditions are Ready (every add-on runs at its version), Reconciling (work is under way), Stalled (a person must act)
-	// and Resolved (the spec makes sense against the catalogue).
+	// conditions are Ready (every add-on runs at its version), Reconciling (work is under way), Stalled (a person must act),
+	// Resolved (the spec makes sense against the catalogue) and Approved (absent while nothing has to be approved).
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -77,11 +87,30 @@ type InstallerStatus struct {
 	// plan lists what remains to be changed; no changes means that the Addons say what the spec asks for.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
+	// approved is the plan that was approved and is being carried out. It outlives the operator's death halfway.
+	// +optional
+	Approved *ApprovedPlan `json:"approved,omitempty"`
+	// removed has a receipt for each of the last add-ons that have gone, the newest last; at most 10.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Removed []Receipt `json:"removed,omitempty"`
 	// addons sums up every add-on of this Installer, in install order.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Addons []AddonSummary `json:"addons,omitempty"`
+}
+
+// ApprovedPlan is a plan that a person approved.
+type ApprovedPlan struct {
+	// digest of the plan.
+	// +required
+	Digest string `json:"digest,omitempty"`
+	// changes that were approved with it: the digest of each, in the plan's order.
+	// +optional
+	// +listType=atomic
+	Changes []string `json:"changes,omitempty"`
 }
 
 // Plan is what the operator is about to change, in order.
@@ -97,7 +126,7 @@ type Plan struct {
 }
 
 // Action is what a change does to an add-on.
-// +kubebuilder:validation:Enum=Install;Upgrade;Reconfigure;Remove
+// +kubebuilder:validation:Enum=Install;Upgrade;Reconfigure;Remove;Orphan
 type Action string
 
 // The actions of a plan.
@@ -110,6 +139,8 @@ const (
 	ActionReconfigure Action = "Reconfigure"
 	// ActionRemove uninstalls an add-on.
 	ActionRemove Action = "Remove"
+	// ActionOrphan lets go of an add-on and leaves it running.
+	ActionOrphan Action = "Orphan"
 )
 
 // Change is one change of a plan.
@@ -126,6 +157,10 @@ type Change struct {
 	// to is the version after; absent for a removal.
 	// +optional
 	To string `json:"to,omitempty"`
+	// gates of the definition that the change has to pass, by name.
+	// +optional
+	// +listType=atomic
+	Gates []string `json:"gates,omitempty"`
 	// path lists every version that an upgrade passes through, the last being `to`.
 	// +optional
 	// +listType=atomic
@@ -159,6 +194,10 @@ type AddonSummary struct {
 	// since is when the state was entered.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
+	// blockedBy is the chain of what holds the add-on back, from the nearest link to the root cause.
+	// +optional
+	// +listType=atomic
+	BlockedBy []Blocker `json:"blockedBy,omitempty"`
 }
 
 // Installer is the list of add-ons that a cluster should run, as its user writes it.

@@ -21,5 +21,18 @@ const (
 	LabelProtected = "addons.kurl.sh/protected"
 )
 
-// FinalizerUninstall holds an Installer or an Addon until what it stands for has been uninstalled.
+// Annotations by which people say that they mean it.
+const (
+	// AnnotationConfirmDelete, set to the Installer's name, confirms that it is to be deleted.
+	AnnotationConfirmDelete = "addons.kurl.sh/confirm-delete"
+	// AnnotationAllowDelete, set to the object's name, lifts the protection of an object.
+	AnnotationAllowDelete = "addons.kurl.sh/allow-delete"
+	// AnnotationApprovedPlan on an Installer holds the digest of the plan that is approved.
+	AnnotationApprovedPlan = "addons.kurl.sh/approved-plan"
+	// AnnotationAllowReplace on an Addon allows to uninstall releases whose identity changed. Its value is in the message that asks
+	// for it, and holds for that one change only.
+	AnnotationAllowReplace = "addons.kurl.sh/allow-replace"
+)
+
+// FinalizerUninstall holds an Installer, an Addon or a HelmRelease until it is known what became of what it stands for.
 const FinalizerUninstall = "addons.kurl.sh/uninstall"
