@@ -10,6 +10,9 @@ type Ask struct {
 	Charts []Release
 }
 
+// Empty says whether nothing has to be found out.
+func (a Ask) Empty() bool { return len(a.Checks)+len(a.Owners)+len(a.Charts) == 0 }
+
 // Question names a check of a definition.
 type Question struct {
 	Addon string

@@ -24,6 +24,11 @@ type Observation struct {
 	Dependents []string
 	// Kubernetes is the cluster's version; empty means unknown.
 	Kubernetes string
+	// Owners and Charts hold, by release, what a decision has asked for.
+	Owners map[string]OwnerFinding
+	Charts map[string]ChartFinding
+
+	findings map[checkKey]Finding // by Answer
 }
 
 // Dependency is an add-on that comes first.
@@ -47,6 +52,8 @@ func (d *Dependency) settled() bool {
 
 // Decision is what to do for an add-on now. At most one of Write and Delete is set.
 type Decision struct {
+	// Ask is what has to be known first. While it is not empty nothing else of the decision counts.
+	Ask Ask
 	// Version that Write brings about: the wanted one, the next hop towards it, or one that has to settle first; empty when
 	// nothing is written.
 	Version string
@@ -61,10 +68,16 @@ type Decision struct {
 	// Force maps releases to the token with which Flux is made to upgrade once more, since it would report a failure that is over
 	// for ever.
 	Force map[string]string
+	// Keep names CRDs to mark as kept before anything is written, since Helm would delete them.
+	Keep []string
 	// Delete names HelmReleases to delete now.
 	Delete []string
-	// Gone says that nothing of the add-on is left.
+	// LetGo names HelmReleases that Flux is done with, and that are to be made anew.
+	LetGo []string
+	// Gone says that every release of the add-on has been uninstalled, as far as Flux says.
 	Gone bool
+	// HandOver says that the add-on's HelmReleases are to be left to themselves.
+	HandOver bool
 	// Hold says why nothing more is done; nil when nothing holds.
 	Hold *Hold
 }
@@ -80,14 +93,19 @@ type Hold struct {
 
 // Decide is a pure function of what was observed: killed and started anew, the operator decides the same.
 func Decide(o Observation) Decision {
-	if o.Addon.Spec.State == v1alpha1.Absent {
+	switch o.Addon.Spec.State {
+	case v1alpha1.Absent:
 		return decideRemoval(o)
+	case v1alpha1.Orphaned:
+		return decideHandOver(o)
 	}
+	d := Decision{LetGo: uninstalled(o.Releases)}
 	if o.Definition == nil {
-		return Decision{Hold: holdDefinition(o, o.Problem)}
+		d.Hold = holdDefinition(o, o.Problem)
+		return d
 	}
-	d := Decision{Running: RunningVersion(o.Definition, o.Releases)}
-	if d.Hold = holdSuspended(o.Releases); d.Hold != nil {
+	d.Running = RunningVersion(o.Definition, o.Releases)
+	if d.Hold = holdSuspended(staying(o.Releases)); d.Hold != nil {
 		d.Path = pathAhead(o, d.Running)
 		return d
 	}
@@ -95,11 +113,28 @@ func Decide(o Observation) Decision {
 	if d.Version != "" {
 		d.Write = Releases(o.Definition, &o.Addon.Spec, d.Version, lastReleases(o.Dependencies))
 	}
-	if hold := holdIdentity(o, d.Write); hold != nil {
+	if hold := d.holdWrite(o); hold != nil {
 		d.Write, d.Hold = nil, hold
+	}
+	if Settled(o.Definition, o.Addon.Spec.Version, o.Releases) {
+		d.failed(o, o.Addon.Name, healthChecks(o.Definition), false) // for the summary
 	}
 	d.Poke, d.Force = pokes(o), forces(o)
 	return d
+}
+
+// staying leaves out the releases that are being deleted.
+func staying(observed map[string]Observed) map[string]Observed {
+	rest := maps.Clone(observed)
+	maps.DeleteFunc(rest, func(_ string, release Observed) bool { return release.Phase == PhaseDeleting })
+	return rest
+}
+
+// uninstalled names the HelmReleases that somebody deleted and Flux is done with.
+func uninstalled(observed map[string]Observed) []string {
+	return slices.DeleteFunc(sortedKeys(observed), func(name string) bool {
+		return observed[name].Phase != PhaseDeleting || observed[name].Uninstall == UninstallUnderway
+	})
 }
 
 func lastReleases(dependencies []Dependency) []string {

@@ -138,6 +138,24 @@ func TestDecideLeavesSuspendedAlone(t *testing.T) {
 	}
 }
 
+// uninstalledAs is a release of which Flux says that it is done with it.
+func uninstalledAs(how Uninstall, name string) Observed {
+	observed := release(name, PhaseDeleting, "1", "")
+	observed.Uninstall = how
+	return observed
+}
+
+// retried was asked for another attempt, and has seen the given request last.
+func retried(observed Observed, handled string) Observed {
+	observed.Requested, observed.Handled = retryToken(observed), handled
+	return observed
+}
+
+func suspended(observed Observed) Observed {
+	observed.SuspendedBy = "flux"
+	return observed
+}
+
 func TestDecideRemoval(t *testing.T) {
 	t.Parallel()
 	all := []Observed{settledAt("operator", "12"), after(settledAt("cluster", "2"), "operator"), after(settledAt("dashboard", "1"), "cluster")}
@@ -146,15 +164,46 @@ func TestDecideRemoval(t *testing.T) {
 			deletes: []string{"dashboard"}, state: v1alpha1.StateRemoving, message: "uninstalling", version: "1.2.0",
 		}},
 		"one after the other": {releases: []Observed{all[0], all[1], after(release("dashboard", PhaseDeleting, "1", "1"), "cluster")}, want: decision{
-			deletes: []string{}, state: v1alpha1.StateRemoving, message: "uninstalling release dashboard: Flux says so", version: "1.2.0",
+			state: v1alpha1.StateRemoving, message: "uninstalling release dashboard: Flux says so", version: "1.2.0",
 		}},
 		"the next": {releases: all[:2], want: decision{deletes: []string{"cluster"}, state: v1alpha1.StateRemoving, message: "uninstalling"}},
+		"the next once the last is uninstalled": {
+			releases: []Observed{all[0], all[1], after(uninstalledAs(UninstallDone, "dashboard"), "cluster")},
+			want:     decision{deletes: []string{"cluster"}, state: v1alpha1.StateRemoving, message: "uninstalling release dashboard: Flux says so"},
+		},
+		"gone once all are uninstalled": {
+			releases: []Observed{uninstalledAs(UninstallDone, "cluster"), uninstalledAs(UninstallAssumed, "dashboard")},
+			want:     decision{gone: true, state: v1alpha1.StateRemoving, message: "uninstalling release cluster: Flux says so"},
+		},
+		"a skipped uninstall is tried again": {
+			releases: []Observed{uninstalledAs(UninstallSkipped, "cluster")},
+			want:     decision{pokes: []string{"cluster"}, state: v1alpha1.StateRemoving, message: "uninstalling release cluster: Flux says so"},
+		},
+		"a skipped uninstall that was asked for again and not seen yet": {
+			releases: []Observed{retried(uninstalledAs(UninstallSkipped, "cluster"), "")},
+			want:     decision{state: v1alpha1.StateRemoving, message: "uninstalling release cluster: Flux says so"},
+		},
+		"a skipped uninstall that was skipped again": {
+			releases: []Observed{retried(uninstalledAs(UninstallSkipped, "cluster"), retryToken(uninstalledAs(UninstallSkipped, "cluster")))},
+			want:     decision{gone: true, state: v1alpha1.StateRemoving, message: "uninstalling release cluster: Flux says so"},
+		},
+		"suspended while it was to be uninstalled": {
+			releases: []Observed{suspended(uninstalledAs(UninstallSkipped, "cluster"))},
+			want: decision{
+				state: v1alpha1.StateSuspended, blocker: "HelmRelease/cluster",
+				message: `HelmRelease cluster was suspended by "flux" and is not uninstalled while it is; resume it with: flux resume helmrelease cluster -n kurl-addons`,
+			},
+		},
 		"gone":     {want: decision{gone: true, state: v1alpha1.StateRemoving, message: "uninstalling"}},
 		"not before its dependents": {releases: all, dependents: []string{"b", "c"}, want: decision{
 			state: v1alpha1.StateBlocked, version: "1.2.0", blocker: "Addon/b",
 			message: `it stays until what depends on it is gone: b, c; remove those too, or put it back into spec.addons`,
 		}},
-		"without a definition": {undefined: "it has gone", releases: all, want: decision{deletes: []string{"dashboard"}, state: v1alpha1.StateRemoving, message: "uninstalling"}},
+		"without a definition": {undefined: "it has gone", releases: all, want: decision{
+			state: v1alpha1.StateBlocked, blocker: "AddonDefinition/a", stalled: true,
+			message: "it is not uninstalled: its AddonDefinition says what has to be checked first, and it has gone; " +
+				"apply that AddonDefinition again (one without gates lets the add-on go)",
+		}},
 		"what the definition does not list any more": {releases: append(all[:3:3], settledAt("sidecar", "1")), want: decision{
 			deletes: []string{"dashboard", "sidecar"}, state: v1alpha1.StateRemoving, message: "uninstalling", version: "1.2.0",
 		}},

@@ -16,7 +16,7 @@ func holdSuspended(observed map[string]Observed) *Hold {
 				name, by, name, v1alpha1.Namespace)
 			return &Hold{
 				State: v1alpha1.StateSuspended, Message: message,
-				By: v1alpha1.Blocker{Kind: "HelmRelease", Name: name, Message: fmt.Sprintf("suspended by %q", by)},
+				By: v1alpha1.Blocker{Kind: v1alpha1.BlockerHelmRelease, Name: name, Message: fmt.Sprintf("suspended by %q", by)},
 			}
 		}
 	}
@@ -26,37 +26,36 @@ func holdSuspended(observed map[string]Observed) *Hold {
 func holdDefinition(o Observation, message string) *Hold {
 	return &Hold{
 		State: v1alpha1.StateBlocked, Message: message,
-		By: v1alpha1.Blocker{Kind: "AddonDefinition", Name: o.Addon.Name, Message: message},
+		By: v1alpha1.Blocker{Kind: v1alpha1.BlockerAddonDefinition, Name: o.Addon.Name, Message: message},
 	}
 }
 
-// holdIdentity keeps a changed definition from making Flux uninstall a release and install another in its place: that is how it takes
-// another chart name or namespace.
-func holdIdentity(o Observation, write []Release) *Hold {
-	for i := range write {
-		was, now := o.Releases[write[i].Name], &write[i]
-		if was.Chart != "" && (was.Chart != now.Chart || was.TargetNamespace != now.Namespace) {
-			return holdDefinition(o, fmt.Sprintf(
-				"release %s was installed from chart %s into namespace %s, and its definition now says chart %s and namespace %s; Flux would uninstall it first, "+
-					"and its data might go: take the change of the AddonDefinition back, or remove the add-on and add it again",
-				now.Name, was.Chart, was.TargetNamespace, now.Chart, now.Namespace))
-		}
-	}
-	return nil
-}
-
-// holdInstall holds what Flux's dependsOn cannot see: a required add-on that is not there yet, or not at the required version.
-func holdInstall(o Observation) *Hold {
+// holdInstall holds what Flux's dependsOn cannot see: a required add-on that is not there yet, not at the required version, or not
+// healthy; and, before anything of the add-on is written, its gates.
+func (d *Decision) holdInstall(o Observation) *Hold {
 	for i := range o.Dependencies {
-		if lack := lacks(o.Definition, &o.Dependencies[i]); lack != "" {
-			return holdDependency(&o.Dependencies[i], lack)
+		dependency := &o.Dependencies[i]
+		if lack := lacks(o.Definition, dependency); lack != "" {
+			return holdDependency(dependency, lack)
+		}
+		if len(o.Releases) > 0 || dependency.Definition == nil || len(dependency.Definition.Spec.Health) == 0 {
+			continue
+		}
+		if !dependency.settled() {
+			return holdDependency(dependency, "has not settled at "+dependency.Desired)
+		}
+		if hold := d.holdUnhealthyDependency(o, dependency); hold != nil {
+			return hold
 		}
 	}
-	return nil
+	if len(o.Releases) > 0 {
+		return nil
+	}
+	return d.holdGates(o, v1alpha1.MomentInstall)
 }
 
 // holdHop lets a version move only after everything that it depends on has settled at its own.
-func holdHop(o Observation) *Hold {
+func (d *Decision) holdHop(o Observation) *Hold {
 	for i := range o.Dependencies {
 		dependency := &o.Dependencies[i]
 		if dependency.Definition != nil && !dependency.settled() {
@@ -64,6 +63,12 @@ func holdHop(o Observation) *Hold {
 		}
 		if lack := lacks(o.Definition, dependency); lack != "" {
 			return holdDependency(dependency, lack)
+		}
+		if dependency.Definition == nil {
+			continue
+		}
+		if hold := d.holdUnhealthyDependency(o, dependency); hold != nil {
+			return hold
 		}
 	}
 	return nil
@@ -99,7 +104,7 @@ func holdUnsettled(o Observation, version, message string) *Hold {
 	return &Hold{
 		State:   v1alpha1.StateUpgrading,
 		Message: message,
-		By:      v1alpha1.Blocker{Kind: "Addon", Name: o.Addon.Name, Message: version + " has not settled"},
+		By:      v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: o.Addon.Name, Message: version + " has not settled"},
 	}
 }
 
@@ -107,7 +112,7 @@ func holdDependency(dependency *Dependency, how string) *Hold {
 	return &Hold{
 		State:   v1alpha1.StateBlocked,
 		Message: fmt.Sprintf("waits for add-on %q, which %s%s", dependency.Name, how, rootCause(dependency)),
-		By:      v1alpha1.Blocker{Kind: "Addon", Name: dependency.Name, Message: blockerMessage(dependency)},
+		By:      v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: dependency.Name, Message: blockerMessage(dependency)},
 		Chain:   slices.Clone(dependency.BlockedBy),
 	}
 }
@@ -115,7 +120,7 @@ func holdDependency(dependency *Dependency, how string) *Hold {
 // rootCause quotes what keeps a dependency from moving by itself or, where that is yet another one, the last link of its chain. Of one
 // that is on its way nothing is quoted: its words change all the time.
 func rootCause(dependency *Dependency) string {
-	if len(dependency.BlockedBy) > 0 && dependency.BlockedBy[len(dependency.BlockedBy)-1].Kind == "Addon" {
+	if len(dependency.BlockedBy) > 0 && dependency.BlockedBy[len(dependency.BlockedBy)-1].Kind == v1alpha1.BlockerAddon {
 		root := dependency.BlockedBy[len(dependency.BlockedBy)-1]
 		return fmt.Sprintf("; the root cause is add-on %q: %s", root.Name, root.Message)
 	}

@@ -18,7 +18,7 @@ func decideVersion(o Observation, d *Decision) {
 		d.Hold = holdDefinition(o, fmt.Sprintf("version %s of %q is not in the catalogue any more; add it to the AddonDefinition, or choose another version", wanted, o.Addon.Name))
 	case !anyDeployed(o.Releases):
 		d.Path = []string{wanted}
-		if d.Hold = holdInstall(o); d.Hold == nil {
+		if d.Hold = d.holdInstall(o); d.Hold == nil {
 			d.Version = wanted
 		}
 	case asked == "" && d.Running == "":
@@ -46,10 +46,21 @@ func decideHop(o Observation, d *Decision, asked string) {
 			d.Version = d.Running // the present values and dependencies may be the cure, and no hop would ever come without one
 		}
 	default:
-		if d.Hold = holdHop(o); d.Hold == nil {
+		if d.Hold = d.holdNext(o, path[0]); d.Hold == nil {
 			d.Version = path[0]
 		}
 	}
+}
+
+// holdNext holds a hop from a version that has settled.
+func (d *Decision) holdNext(o Observation, next string) *Hold {
+	if hold := d.holdHop(o); hold != nil {
+		return hold
+	}
+	if hold := d.holdUnhealthy(o, next); hold != nil {
+		return hold
+	}
+	return d.holdGates(o, v1alpha1.MomentUpgrade)
 }
 
 // finishHop goes through with an install or a hop that has begun, whatever is wanted by now: its data may have changed
@@ -62,11 +73,11 @@ func finishHop(o Observation, d *Decision, asked string) {
 	if err != nil {
 		d.Hold = holdUnsettled(o, asked, fmt.Sprintf("the upgrade to %s has begun and is finished first (%s); after that, %s", asked, firstUnsettled(o), err))
 	}
-	if _, failing := firstIn(o, PhaseFailing); !failing || d.Running == "" || holdHop(o) != nil {
+	if _, failing := firstIn(o, PhaseFailing); !failing || d.Running == "" {
 		return
 	}
 	path, err := Path(o.Definition, d.Running, wanted, o.Kubernetes)
-	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 {
+	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 && d.holdHop(o) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil {
 		d.Version, d.Path, d.Hold = path[0], path, nil
 	}
 }

@@ -23,6 +23,22 @@ const (
 	PhaseDeleting Phase = "Deleting"
 )
 
+// Uninstall says how far the uninstall of a release that is being deleted is.
+type Uninstall string
+
+// The stages and outcomes of an uninstall.
+const (
+	// UninstallUnderway means that Flux has yet to say that it is done.
+	UninstallUnderway Uninstall = ""
+	// UninstallDone means that Flux has uninstalled it.
+	UninstallDone Uninstall = "Done"
+	// UninstallAssumed means that Flux found no Helm release in Helm's storage, and took that for an uninstall.
+	UninstallAssumed Uninstall = "Assumed"
+	// UninstallSkipped means that Flux let go of it without an uninstall: it was suspended, its ServiceAccount was missing, or somebody
+	// took Flux's finalizer away.
+	UninstallSkipped Uninstall = "Skipped"
+)
+
 // Observed is what Flux says of a release that has a HelmRelease.
 type Observed struct {
 	Name      string
@@ -41,8 +57,11 @@ type Observed struct {
 	Revision     int64
 	// Token changes with every new state that a dependent may have to be told of.
 	Token string
-	// Requested is the last token with which Flux was asked to reconcile.
+	// Requested is the last token with which Flux was asked to reconcile, and Handled the last one that it has seen.
 	Requested string
+	Handled   string
+	// Uninstall says, of a release that is being deleted, how far that is.
+	Uninstall Uninstall
 	// Chart and TargetNamespace are those of the newest Helm release, however it went; empty when there is none.
 	Chart           string
 	TargetNamespace string

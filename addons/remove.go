@@ -8,29 +8,49 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// decideRemoval uninstalls an add-on's releases from the last to the first, once no other add-on depends on them. It rests on
-// HelmReleases alone, so that an add-on can go even if its definition has gone before it.
+// decideRemoval uninstalls an add-on's releases from the last to the first, once no other add-on depends on them and its gates let
+// them go. A HelmRelease that Flux is done with is kept until all are, as evidence of what became of it.
 func decideRemoval(o Observation) Decision {
-	d := Decision{}
+	d := Decision{Poke: retries(o.Releases)}
 	if o.Definition != nil {
 		d.Running = RunningVersion(o.Definition, o.Releases)
 	}
 	switch {
-	case len(o.Releases) == 0:
+	case !slices.ContainsFunc(sortedKeys(o.Releases), func(name string) bool { return !over(o.Releases[name]) }):
 		d.Gone = true
 	case len(o.Dependents) > 0:
-		message := fmt.Sprintf("it stays until what depends on it is gone: %s; remove those too, or put it back into spec.addons", strings.Join(o.Dependents, ", "))
 		d.Hold = &Hold{
-			State: v1alpha1.StateBlocked, Message: message,
-			By: v1alpha1.Blocker{Kind: "Addon", Name: o.Dependents[0], Message: "depends on it"},
+			State: v1alpha1.StateBlocked,
+			Message: fmt.Sprintf("it stays until what depends on it is gone: %s; remove those too, or put it back into spec.addons", strings.Join(o.Dependents, ", ")),
+			By:      v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: o.Dependents[0], Message: "depends on it"},
 		}
 	default:
 		d.Hold = holdSuspendedRemoval(o.Releases)
-		if d.Hold == nil {
-			d.Delete = removable(o.Releases)
+		if names := removable(o.Releases); d.Hold == nil && len(names) > 0 {
+			d.Delete, d.Hold = names, d.holdRemoval(o)
 		}
 	}
+	if d.Hold != nil {
+		d.Delete = nil
+	}
 	return d
+}
+
+// decideHandOver leaves the releases to themselves. An uninstall that has begun is waited for: it cannot be stopped any more.
+func decideHandOver(o Observation) Decision {
+	underway := func(name string) bool {
+		return o.Releases[name].Phase == PhaseDeleting && o.Releases[name].Uninstall == UninstallUnderway
+	}
+	return Decision{HandOver: !slices.ContainsFunc(sortedKeys(o.Releases), underway)}
+}
+
+// holdRemoval needs the definition: without one, nobody knows what has to be checked.
+func (d *Decision) holdRemoval(o Observation) *Hold {
+	if o.Definition == nil {
+		return holdDefinition(o, fmt.Sprintf(
+			"it is not uninstalled: its AddonDefinition says what has to be checked first, and %s; apply that AddonDefinition again (one without gates lets the add-on go)", o.Problem))
+	}
+	return d.holdGates(o, v1alpha1.MomentRemove)
 }
 
 // holdSuspendedRemoval: deleting a suspended HelmRelease would drop it without an uninstall, and leave everything behind.
@@ -47,10 +67,33 @@ func removable(observed map[string]Observed) []string {
 	needed := map[string]bool{}
 	for _, release := range observed {
 		for _, name := range release.DependsOn {
-			needed[name] = true
+			needed[name] = needed[name] || !over(release)
 		}
 	}
 	return slices.DeleteFunc(sortedKeys(observed), func(name string) bool {
 		return needed[name] || observed[name].Phase == PhaseDeleting
 	})
 }
+
+// over says whether Flux is done with a release for good: it has uninstalled it, or has let go of it without, and did not do better when
+// it was asked to try again.
+func over(release Observed) bool {
+	if release.Phase != PhaseDeleting || release.Uninstall == UninstallUnderway {
+		return false
+	}
+	retry := retryToken(release)
+	return release.Uninstall != UninstallSkipped || release.Requested == retry && release.Handled == retry
+}
+
+// retries asks Flux to try once more where it let go of a release without an uninstall: what kept it from that may be there again.
+func retries(observed map[string]Observed) map[string]string {
+	tokens := map[string]string{}
+	for name, release := range observed {
+		if release.Phase == PhaseDeleting && release.Uninstall == UninstallSkipped && release.SuspendedBy == "" && release.Requested != retryToken(release) {
+			tokens[name] = retryToken(release)
+		}
+	}
+	return tokens
+}
+
+func retryToken(release Observed) string { return "uninstall-" + release.Token }

@@ -15,6 +15,9 @@ type Summary struct {
 	Path      []string
 	Releases  []v1alpha1.ReleaseStatus
 	BlockedBy []v1alpha1.Blocker
+	Gates     []v1alpha1.GateStatus
+	// Health is nil while it has not been asked for: the add-on has no health checks, or does not run.
+	Health *Finding
 	// Stalled says that nothing will move until a person acts.
 	Stalled bool
 }
@@ -25,12 +28,16 @@ func Summarize(o Observation, d Decision) Summary {
 	if o.Definition != nil {
 		s.Version = RunningVersion(o.Definition, o.Releases)
 	}
-	s.Releases = releaseStatuses(o)
+	s.Releases, s.Gates, s.Health = releaseStatuses(o), gateStatuses(o), health(o)
 	switch {
 	case d.Hold != nil:
 		s.hold(o, d.Hold)
 	case o.Addon.Spec.State == v1alpha1.Absent:
 		s.State, s.Message = v1alpha1.StateRemoving, removalMessage(o)
+	case o.Addon.Spec.State == v1alpha1.Orphaned:
+		s.State, s.Message = v1alpha1.StateRemoving, "leaving its releases to themselves"
+	case s.Health != nil && !s.Health.Passed:
+		s.unhealthy(o)
 	case Settled(o.Definition, o.Addon.Spec.Version, o.Releases):
 		s.State, s.Message, s.Path = v1alpha1.StateReady, "running "+o.Addon.Spec.Version, nil
 	default:
@@ -46,7 +53,46 @@ func (s *Summary) hold(o Observation, hold *Hold) {
 	if failing, ok := firstIn(o, PhaseFailing); ok && hold.State == v1alpha1.StateUpgrading {
 		s.State, s.Stalled = v1alpha1.StateFailed, failing.Stalled
 	}
-	s.Stalled = s.Stalled || hold.By.Kind == "AddonDefinition"
+	s.Stalled = s.Stalled || hold.By.Kind == v1alpha1.BlockerAddonDefinition
+}
+
+// unhealthy speaks of an add-on that runs as wanted and does not work, or not yet.
+func (s *Summary) unhealthy(o Observation) {
+	s.State, s.Path = v1alpha1.StateDegraded, nil
+	s.Message = fmt.Sprintf("running %s, but not healthy: %s", o.Addon.Spec.Version, s.Health.Message)
+	if check, finding, ok := new(Decision).failed(o, o.Addon.Name, healthChecks(o.Definition), false); ok && check != nil {
+		s.BlockedBy = []v1alpha1.Blocker{unhealthy(check, finding).By}
+	}
+	if !wasReady(o.Addon) {
+		s.State = v1alpha1.StateInstalling
+		if !firstRevisions(o) {
+			s.State = v1alpha1.StateUpgrading
+		}
+	}
+}
+
+// wasReady says whether people have been told that an add-on is ready, at the version that it is to run.
+func wasReady(addon *v1alpha1.Addon) bool {
+	return addon.Status.ObservedGeneration == addon.Generation && (addon.Status.State == v1alpha1.StateReady || addon.Status.State == v1alpha1.StateDegraded)
+}
+
+// health sums up what was asked of the add-on's own health.
+func health(o Observation) *Finding {
+	if o.Definition == nil {
+		return nil
+	}
+	var last *Finding
+	for _, check := range healthChecks(o.Definition) {
+		finding, known := o.findings[checkKey{o.Addon.Name, check.Name}]
+		switch {
+		case !known:
+			return nil
+		case !finding.Passed:
+			return &Finding{Message: fmt.Sprintf("%s: %s", check.Name, finding.Message)}
+		}
+		last = &finding
+	}
+	return last
 }
 
 func (s *Summary) unsettled(o Observation, d Decision) {

@@ -59,7 +59,7 @@ func (in intent) unready(summaries []v1alpha1.AddonSummary) []string {
 // waits says whether an add-on is held by nothing but another add-on.
 func (in intent) waits(summary v1alpha1.AddonSummary) bool {
 	addon := in.live[summary.Name]
-	return summary.State == v1alpha1.StateBlocked && addon != nil && len(addon.Status.BlockedBy) > 0 && addon.Status.BlockedBy[0].Kind == "Addon"
+	return summary.State == v1alpha1.StateBlocked && addon != nil && len(addon.Status.BlockedBy) > 0 && addon.Status.BlockedBy[0].Kind == v1alpha1.BlockerAddon
 }
 
 func (in intent) ready(name string) bool {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
 const (
@@ -116,7 +117,11 @@ func (w *world) hooks(success metav1.ConditionStatus, phases map[string]string) 
 func (w *world) delete() {
 	w.respec() // the API server counts a deletion as a change
 	w.hr.DeletionTimestamp = new(metav1.NewTime(time.Unix(1700000000, 0)))
+	w.hr.Finalizers = []string{v1alpha1.FinalizerUninstall, helmv2.HelmReleaseFinalizer}
 }
+
+// letGo is what Flux does last.
+func (w *world) letGo() { w.hr.Finalizers = []string{v1alpha1.FinalizerUninstall} }
 
 func (w *world) sources() Sources { return Sources{Chart: w.chart, Repository: w.repository} }
 
@@ -127,6 +132,8 @@ type observation struct {
 	message string // part of it
 	stalled bool
 	stale   bool
+	// uninstall is how far that is.
+	uninstall addons.Uninstall
 }
 
 func observeAll(t *testing.T, cases map[string]observation) {
@@ -140,6 +147,7 @@ func observeAll(t *testing.T, cases map[string]observation) {
 			assert.Contains(t, got.Message, test.message)
 			assert.Equal(t, test.stalled, got.Stalled)
 			assert.Equal(t, test.stale, got.Stale)
+			assert.Equal(t, test.uninstall, got.Uninstall)
 			assert.NotEmpty(t, got.Message)
 		})
 	}

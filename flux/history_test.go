@@ -136,9 +136,24 @@ func TestDeletion(t *testing.T) {
 		"done": {
 			change: func(w *world) {
 				w.delete()
+				w.letGo()
+				w.hr.Status.History = nil
 				w.ready(metav1.ConditionFalse, helmv2.UninstallSucceededReason, "Helm uninstall succeeded")
 			},
-			phase: addons.PhaseDeleting, message: "Helm uninstall succeeded",
+			phase: addons.PhaseDeleting, message: "uninstalled", uninstall: addons.UninstallDone,
+		},
+		"nothing to uninstall": {
+			change: func(w *world) {
+				w.delete()
+				w.letGo()
+				w.hr.Status.History = nil
+				w.set(helmv2.ReleasedCondition, metav1.ConditionFalse, helmv2.UninstallSucceededReason, "Release a/b was not found, assuming it is uninstalled")
+			},
+			phase: addons.PhaseDeleting, message: "Flux found no Helm release to uninstall", uninstall: addons.UninstallAssumed,
+		},
+		"let go without an uninstall": {
+			change: func(w *world) { w.delete(); w.letGo() },
+			phase:  addons.PhaseDeleting, message: "without an uninstall", uninstall: addons.UninstallSkipped,
 		},
 	})
 }

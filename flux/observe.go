@@ -36,6 +36,7 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 		Namespace:   hr.Spec.TargetNamespace,
 		SuspendedBy: suspendedBy(hr),
 		Requested:   hr.Annotations[meta.ReconcileRequestAnnotation],
+		Handled:     hr.Status.LastHandledReconcileAt,
 	}
 	if hr.Spec.Chart != nil {
 		o.AskedVersion = hr.Spec.Chart.Spec.Version
@@ -51,6 +52,7 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 		o.Chart, o.TargetNamespace = r.history[0].ChartName, r.history[0].Namespace
 	}
 	o.Token = fmt.Sprintf("%d.%d", hr.Generation, o.Revision)
+	o.Uninstall = r.uninstall()
 	o.Phase, o.Message = r.phase(o.SuspendedBy)
 	o.Message = r.explainTimeout(o.Message)
 	ready := r.condition(meta.ReadyCondition)
@@ -95,7 +97,7 @@ func (r report) phase(suspendedBy string) (addons.Phase, string) {
 	ready := r.condition(meta.ReadyCondition)
 	switch {
 	case r.hr.DeletionTimestamp != nil:
-		return addons.PhaseDeleting, deletionMessage(ready)
+		return addons.PhaseDeleting, r.deletionMessage(ready)
 	case suspendedBy != "":
 		return addons.PhaseProgressing, fmt.Sprintf("suspended by %q: Flux leaves it alone until it is resumed", suspendedBy)
 	case ready == nil || ready.ObservedGeneration < r.hr.Generation:
@@ -110,13 +112,6 @@ func (r report) phase(suspendedBy string) (addons.Phase, string) {
 }
 
 // deletionMessage quotes Flux only on the uninstall: until that ends, the condition still speaks of the last install or upgrade.
-func deletionMessage(ready *metav1.Condition) string {
-	if ready != nil && ready.Status == metav1.ConditionFalse &&
-		(ready.Reason == helmv2.UninstallFailedReason || ready.Reason == helmv2.UninstallSucceededReason) {
-		return cmp.Or(ready.Message, "uninstalled")
-	}
-	return "waiting for Flux to uninstall it"
-}
 
 // runsAsAsked says whether exactly what the spec asks for was attempted, and is deployed. An attempt with new values can fail
 // before Helm records a revision: then only the digest of the values tells that the deployed ones are older.

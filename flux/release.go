@@ -26,12 +26,14 @@ const (
 	TestTimeout = 5 * time.Minute
 )
 
-// HelmRelease says everything that matters explicitly: Flux's defaults differ between versions and can be changed by feature
+// HelmRelease carries a finalizer of ours, so that it stays after Flux's uninstall as evidence of what became of the release. It says everything that matters explicitly: Flux's defaults differ between versions and can be changed by feature
 // gates of helm-controller. It leaves suspend out: that field belongs to whoever suspends.
 func HelmRelease(r addons.Release) *helmv2.HelmRelease {
 	hr := &helmv2.HelmRelease{
 		TypeMeta:   metav1.TypeMeta{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind},
-		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: r.Name, Labels: labels(r)},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: v1alpha1.Namespace, Name: r.Name, Labels: labels(r), Finalizers: []string{v1alpha1.FinalizerUninstall},
+		},
 		Spec: helmv2.HelmReleaseSpec{
 			Interval:         metav1.Duration{Duration: Interval},
 			Timeout:          &metav1.Duration{Duration: r.Timeout},

@@ -147,9 +147,20 @@ type ReleaseStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Kinds of what blocks.
+const (
+	BlockerAddon           = "Addon"
+	BlockerAddonDefinition = "AddonDefinition"
+	BlockerChart           = "Chart"
+	BlockerGate            = "Gate"
+	BlockerHealth          = "Health"
+	BlockerHelmRelease     = "HelmRelease"
+	BlockerInstaller       = "Installer"
+)
+
 // Blocker is one link of the chain of what holds an add-on back.
 type Blocker struct {
-	// kind of what blocks: Addon, Gate, Health, HelmRelease, AddonDefinition or Installer.
+	// kind of what blocks: Addon, Gate, Health, Chart, HelmRelease, AddonDefinition or Installer.
 	// +required
 	Kind string `json:"kind,omitempty"`
 	// name of the object; of a gate or a health check, its name in the definition.
