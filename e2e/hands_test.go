@@ -48,7 +48,9 @@ func TestAHelmReleaseDeletedByHandComesBack(t *testing.T) {
 	before := s.helmRelease(t, "revive-a")
 	dependent := s.helmRelease(t, "revive-b")
 
-	_, err := s.kubectl("", "delete", "helmrelease", "revive-a", "-n", v1alpha1.Namespace)
+	_, err := s.kubectl("", "annotate", "helmrelease", "revive-a", "-n", v1alpha1.Namespace, "addons.kurl.sh/allow-delete=revive-a")
+	require.NoError(t, err)
+	_, err = s.kubectl("", "delete", "helmrelease", "revive-a", "-n", v1alpha1.Namespace)
 	require.NoError(t, err)
 	s.eventually("it is back", func(t *assert.CollectT) { assert.NotEqual(t, before.UID, s.helmRelease(t, "revive-a").UID) })
 	s.installerReady()
@@ -92,7 +94,9 @@ func TestAnAddonDeletedByHandComesBackWithoutAnUninstall(t *testing.T) {
 	s.installerReady()
 	addon, release := s.addon(t, "again-a"), s.helmRelease(t, "again-a")
 
-	_, err := s.kubectl("", "delete", "addon", "again-a", "--timeout=1m")
+	_, err := s.kubectl("", "annotate", "addon", "again-a", "addons.kurl.sh/allow-delete=again-a")
+	require.NoError(t, err)
+	_, err = s.kubectl("", "delete", "addon", "again-a", "--timeout=1m")
 	require.NoError(t, err)
 	s.eventually("it is back", func(t *assert.CollectT) { assert.NotEqual(t, addon.UID, s.addon(t, "again-a").UID) })
 	s.installerReady()

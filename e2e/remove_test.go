@@ -74,7 +74,9 @@ func TestDeletingTheInstallerRemovesAllInReverseOrder(t *testing.T) {
 	s.installerReady()
 	recorded := s.record()
 
-	_, err := s.kubectl("", "delete", "installer", "delete", "--timeout=2m")
+	_, err := s.kubectl("", "annotate", "installer", "delete", "addons.kurl.sh/confirm-delete=delete")
+	require.NoError(t, err)
+	_, err = s.kubectl("", "delete", "installer", "delete", "--timeout=2m")
 	require.NoError(t, err)
 	s.gone("delete-a", "delete-b", "delete-b-two")
 	s.requireSeen(recorded, "deleting delete-b-two", "gone delete-b-two", "deleting delete-b", "gone delete-b", "deleting delete-a", "gone delete-a")

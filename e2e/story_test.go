@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -68,7 +69,12 @@ func tell(t *testing.T, w *world, name string) *story {
 // end deletes the story's Installer without waiting, so that what never becomes ready is not tried again beside other stories.
 func (s *story) end() {
 	installer := &v1alpha1.Installer{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
-	assert.NoError(s.t, client.IgnoreNotFound(s.api.Delete(context.Background(), installer)))
+	confirmation := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationConfirmDelete, s.name)
+	err := s.api.Patch(context.Background(), installer, client.RawPatch(types.MergePatchType, []byte(confirmation)))
+	if err == nil {
+		err = s.api.Delete(context.Background(), installer)
+	}
+	assert.NoError(s.t, client.IgnoreNotFound(err))
 }
 
 // kubectl runs the command line that people use, as administrator, and returns what it prints.
