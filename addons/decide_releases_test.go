@@ -194,7 +194,7 @@ func TestDecideRemoval(t *testing.T) {
 				message: `HelmRelease cluster was suspended by "flux" and is not uninstalled while it is; resume it with: flux resume helmrelease cluster -n kurl-addons`,
 			},
 		},
-		"gone":     {want: decision{gone: true, state: v1alpha1.StateRemoving, message: "uninstalling"}},
+		"gone": {want: decision{gone: true, state: v1alpha1.StateRemoving, message: "uninstalling"}},
 		"not before its dependents": {releases: all, dependents: []string{"b", "c"}, want: decision{
 			state: v1alpha1.StateBlocked, version: "1.2.0", blocker: "Addon/b",
 			message: `it stays until what depends on it is gone: b, c; remove those too, or put it back into spec.addons`,

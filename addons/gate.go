@@ -39,7 +39,9 @@ func (d *Decision) failed(o Observation, addon string, checks []*v1alpha1.Check,
 }
 
 // asked holds a decision that has to be made again once what it asks for is known. Nobody sees it.
-func asked() *Hold { return &Hold{State: v1alpha1.StateBlocked, Message: "its checks are being evaluated"} }
+func asked() *Hold {
+	return &Hold{State: v1alpha1.StateBlocked, Message: "its checks are being evaluated"}
+}
 
 // holdGates holds the add-on in front of a closed gate.
 func (d *Decision) holdGates(o Observation, when v1alpha1.Moment) *Hold {

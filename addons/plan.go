@@ -3,8 +3,6 @@ package addons
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,6 +21,8 @@ type Plan struct {
 	Changes []PlannedChange
 	// Held names the add-ons that wait for another one's problem to be solved, with the reason.
 	Held map[string]string
+	// Guarded says what of the changes needs a person's approval first; empty when nothing does.
+	Guarded string
 	// Digest identifies the changes together with everything that is written for them.
 	Digest string
 }
@@ -62,7 +62,10 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 		}
 	}
 	plan.Changes = append(plan.Changes, removals(world, installer, owners, running)...)
-	plan.Digest = digest(plan.Changes)
+	for i := range plan.Changes {
+		plan.Changes[i].Gates = gatesOf(world, &plan.Changes[i])
+	}
+	plan.Guarded, plan.Digest = guard(world, installer, owners, plan.Changes), digest(plan.Changes)
 	return plan
 }
 
@@ -115,7 +118,7 @@ func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running s
 		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted and not there"
 	case SpecEqual(existing.Spec, addon.Spec):
 		return change, false
-	case existing.Spec.State == v1alpha1.Absent:
+	case existing.Spec.State != v1alpha1.Present:
 		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted again"
 	case running == "" && existing.Spec.Version != addon.Spec.Version:
 		change.Action, change.Reason = v1alpha1.ActionUpgrade, fmt.Sprintf("another version is wanted before %s runs", existing.Spec.Version)
@@ -128,6 +131,22 @@ func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running s
 		change.Action, change.Reason = v1alpha1.ActionReconfigure, "its values or charts change"
 	}
 	return change, true
+}
+
+// gatesOf names the gates that a change has to pass.
+func gatesOf(world World, change *PlannedChange) []string {
+	moment := map[v1alpha1.Action]v1alpha1.Moment{
+		v1alpha1.ActionInstall: v1alpha1.MomentInstall, v1alpha1.ActionUpgrade: v1alpha1.MomentUpgrade, v1alpha1.ActionRemove: v1alpha1.MomentRemove,
+	}[change.Action]
+	def, err := world.Catalog.Get(change.Addon)
+	if err != nil || moment == "" {
+		return nil
+	}
+	var names []string
+	for _, gate := range gatesAt(def, moment) {
+		names = append(names, gate.Name)
+	}
+	return names
 }
 
 // pathAndReason says also why there is no path, if so: the change is made nevertheless, and held by the add-on itself.
@@ -144,22 +163,28 @@ func pathAndReason(world World, addon *Resolved, running string) ([]string, stri
 	return path, reason
 }
 
-// removals marks as Absent the Installer's Addons that no Installer lists any more. The order is for people to read: each
-// Addon waits for its own dependents.
+// removals marks as Absent, or as Orphaned, the Installer's Addons that no Installer lists any more. The order is for people to read:
+// each Addon waits for its own dependents. An Installer that was deleted and not confirmed to be removes nothing.
 func removals(world World, installer *v1alpha1.Installer, owners, running map[string]string) []PlannedChange {
+	if installer.DeletionTimestamp != nil && !Confirmed(installer) {
+		return nil
+	}
+	action, state, reason := v1alpha1.ActionRemove, v1alpha1.Absent, "it left spec.addons"
+	if installer.DeletionTimestamp != nil {
+		reason = fmt.Sprintf("Installer %q is being deleted", installer.Name)
+		if installer.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
+			action, state = v1alpha1.ActionOrphan, v1alpha1.Orphaned
+		}
+	}
 	var changes []PlannedChange
 	for _, addon := range world.Addons {
-		if addon.Spec.Installer != installer.Name || owners[addon.Name] != "" || addon.Spec.State == v1alpha1.Absent {
+		if addon.Spec.Installer != installer.Name || owners[addon.Name] != "" || addon.Spec.State == state {
 			continue
 		}
 		spec := *addon.Spec.DeepCopy()
-		spec.State = v1alpha1.Absent
-		reason := "it left spec.addons"
-		if installer.DeletionTimestamp != nil {
-			reason = fmt.Sprintf("Installer %q is being deleted", installer.Name)
-		}
+		spec.State = state
 		changes = append(changes, PlannedChange{
-			Change: v1alpha1.Change{Addon: addon.Name, Action: v1alpha1.ActionRemove, From: running[addon.Name], Reason: reason},
+			Change: v1alpha1.Change{Addon: addon.Name, Action: action, From: running[addon.Name], Reason: reason},
 			Spec:   spec,
 		})
 	}
@@ -218,11 +243,9 @@ func canonicalJSON(values *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 }
 
 func digest(changes []PlannedChange) string {
-	hash := sha256.New()
-	encoder := json.NewEncoder(hash)
+	parts := make([]any, 0, len(changes))
 	for i := range changes {
-		// Encoding cannot fail: the changes hold strings, and raw JSON that was parsed before. Map keys come out sorted.
-		_ = encoder.Encode(PlannedChange{Change: changes[i].Change, Spec: canonical(changes[i].Spec)})
+		parts = append(parts, PlannedChange{Change: changes[i].Change, Spec: canonical(changes[i].Spec)})
 	}
-	return "sha256:" + hex.EncodeToString(hash.Sum(nil))
+	return digestOf(parts...)
 }

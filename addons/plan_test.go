@@ -131,9 +131,20 @@ func TestMakePlan(t *testing.T) {
 			catalog: rivals, want: []string{"contour"}, addons: []*v1alpha1.Addon{absent("other", "traefik@1.0.0")},
 			held: map[string]string{"contour": `waits until add-on "traefik" has gone: add-on "contour" conflicts with "traefik", which is being removed`},
 		},
+		"a deletion that nobody confirmed removes nothing": {
+			catalog: tower, addons: ours("a@1.0.0", "b@1.0.0"),
+			edit: func(i *v1alpha1.Installer) { i.DeletionTimestamp = &metav1.Time{} },
+		},
+		"a deleted Installer that leaves its add-ons running": {
+			catalog: tower, addons: append(ours("a@1.0.0"), absent("default", "b@1.0.0")),
+			edit: func(i *v1alpha1.Installer) { deletedAndConfirmed(i); i.Spec.DeletionPolicy = v1alpha1.DeletionOrphan },
+			changes: []string{
+				`Orphan b: Installer "default" is being deleted`, `Orphan a: Installer "default" is being deleted`,
+			},
+		},
 		"a deleted Installer removes what it owns": {
 			catalog: tower, want: []string{"a", "b", "c"},
-			edit:   func(i *v1alpha1.Installer) { i.DeletionTimestamp = &metav1.Time{} },
+			edit:   deletedAndConfirmed,
 			others: []*v1alpha1.Installer{installer("other", 2, "c")},
 			addons: append(ours("a@1.0.0", "b@1.0.0", "c@1.0.0"), present("other", "d@1.0.0")),
 			changes: []string{
@@ -230,4 +241,9 @@ func TestSpecEqual(t *testing.T) {
 	assert.False(t, SpecEqual(withValues(`{"a":1,"b":null}`), withValues(`{"a":1}`)), "a null is not nothing")
 	assert.False(t, SpecEqual(withValues(`{"a":1}`), withValues(`{"a":"1"}`)))
 	assert.False(t, SpecEqual(withValues(`{"a":9007199254740993}`), withValues(`{"a":9007199254740992}`)), "large numbers keep their last digit")
+}
+
+func deletedAndConfirmed(i *v1alpha1.Installer) {
+	i.DeletionTimestamp = &metav1.Time{}
+	i.Annotations = map[string]string{v1alpha1.AnnotationConfirmDelete: i.Name}
 }

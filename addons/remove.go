@@ -20,7 +20,7 @@ func decideRemoval(o Observation) Decision {
 		d.Gone = true
 	case len(o.Dependents) > 0:
 		d.Hold = &Hold{
-			State: v1alpha1.StateBlocked,
+			State:   v1alpha1.StateBlocked,
 			Message: fmt.Sprintf("it stays until what depends on it is gone: %s; remove those too, or put it back into spec.addons", strings.Join(o.Dependents, ", ")),
 			By:      v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: o.Dependents[0], Message: "depends on it"},
 		}

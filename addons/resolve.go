@@ -111,6 +111,7 @@ func (r *resolver) spec(entry *v1alpha1.InstallerAddon) v1alpha1.AddonSpec {
 		Installer:  r.installer.Name,
 		Version:    r.versions[entry.Name],
 		State:      v1alpha1.Present,
+		Adopt:      entry.Adopt,
 		Charts:     r.installer.Spec.Charts,
 		Values:     entry.Values,
 		ValuesFrom: entry.ValuesFrom,

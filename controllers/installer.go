@@ -39,6 +39,12 @@ type intent struct {
 	live       map[string]*v1alpha1.Addon // all there are, by name
 	resolution addons.Resolution
 	plan       addons.Plan
+	approval   addons.Approval
+}
+
+// heldBack says whether the plan waits for a person.
+func (in intent) heldBack() bool {
+	return in.approval.Required != "" || in.installer.Spec.Suspend && in.installer.DeletionTimestamp == nil
 }
 
 // owned lists the Installer's own Addons.
@@ -66,8 +72,9 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 		return r.release(ctx, installer)
 	}
 	in.plan = addons.MakePlan(world, installer, in.resolution, running)
+	in.approval = addons.Approve(installer, in.plan)
 	var applyErr error
-	if !installer.Spec.Suspend || installer.DeletionTimestamp != nil {
+	if !in.heldBack() {
 		applyErr = r.apply(ctx, in)
 	}
 	result, err := r.report(ctx, in, applyErr)

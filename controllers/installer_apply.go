@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -17,6 +18,9 @@ import (
 // matters for upgrades: an Addon must not hear of its new version before those that it depends on have theirs.
 func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 	if err := r.hold(ctx, in.installer); err != nil {
+		return err
+	}
+	if err := r.recordApproval(ctx, in.installer, in.approval.Record); err != nil {
 		return err
 	}
 	specs := map[string]v1alpha1.AddonSpec{}
@@ -89,6 +93,19 @@ func (r *InstallerReconciler) hold(ctx context.Context, installer *v1alpha1.Inst
 	}
 	if err := r.Client.Patch(ctx, installer, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("adding the finalizer to Installer %s: %w", installer.Name, err)
+	}
+	return nil
+}
+
+// recordApproval writes down what was approved before any of it is done, and strikes it out once it is.
+func (r *InstallerReconciler) recordApproval(ctx context.Context, installer *v1alpha1.Installer, record *v1alpha1.ApprovedPlan) error {
+	if apiequality.Semantic.DeepEqual(installer.Status.Approved, record) {
+		return nil
+	}
+	before := installer.DeepCopy()
+	installer.Status.Approved = record
+	if err := r.Client.Status().Patch(ctx, installer, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("recording the approved plan of Installer %s: %w", installer.Name, err)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ func (r *InstallerReconciler) report(ctx context.Context, in intent, applyErr er
 	status.Plan = plan(in)
 	status.Addons = r.since(status.Addons, summaries(in))
 	apimeta.SetStatusCondition(&status.Conditions, resolvedCondition(in))
+	in.setApproved(&status.Conditions)
 	verdict := in.verdict(status.Addons)
 	if applyErr != nil && !apierrors.IsConflict(applyErr) {
 		verdict = failedToWrite(applyErr)
@@ -64,9 +65,9 @@ func (r *InstallerReconciler) announce(before *v1alpha1.Installer, now verdict) 
 	r.Events.Eventf(before, nil, kind, now.reason, "Report", "%s", now.message)
 }
 
-// plan lists the changes that a pass has made, or that a suspended Installer keeps back.
+// plan lists the changes that wait for a person.
 func plan(in intent) *v1alpha1.Plan {
-	if !in.installer.Spec.Suspend || len(in.plan.Changes) == 0 {
+	if !in.heldBack() || len(in.plan.Changes) == 0 {
 		return nil
 	}
 	result := &v1alpha1.Plan{Digest: in.plan.Digest}
@@ -86,6 +87,22 @@ func resolvedCondition(in intent) metav1.Condition {
 		condition.Message = strings.Join(messages, "; ")
 	}
 	return condition
+}
+
+// setApproved says how the approval of the plan stands; nothing while none is asked for.
+func (in intent) setApproved(conditions *[]metav1.Condition) {
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionApproved, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonApproved,
+		Message: "the plan is approved and being carried out", ObservedGeneration: in.installer.Generation,
+	}
+	switch {
+	case in.approval.Required != "":
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired, in.approval.Required
+	case in.approval.Record == nil:
+		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionApproved)
+		return
+	}
+	apimeta.SetStatusCondition(conditions, condition)
 }
 
 func problems(in intent) []string {
@@ -131,7 +148,7 @@ func (in intent) summarize(name string) v1alpha1.AddonSummary {
 		return summary
 	}
 	summary.State, summary.Version, summary.Path = addon.Status.State, addon.Status.Version, addon.Status.Path
-	summary.Message = readyMessage(addon)
+	summary.Message, summary.BlockedBy = readyMessage(addon), addon.Status.BlockedBy
 	return summary
 }
 

@@ -6,6 +6,7 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/kurlsh/addon-operator/addons"
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
@@ -14,8 +15,12 @@ import (
 func (in intent) verdict(summaries []v1alpha1.AddonSummary) verdict {
 	unready := in.unready(summaries)
 	switch {
+	case in.installer.DeletionTimestamp != nil && !addons.Confirmed(in.installer):
+		return verdict{stalled: true, reason: v1alpha1.ReasonUnconfirmed, message: unconfirmed(in.installer)}
 	case in.installer.DeletionTimestamp != nil:
 		return verdict{reconciling: true, reason: v1alpha1.ReasonRemoving, message: "uninstalling its add-ons: " + strings.Join(unready, "; ")}
+	case in.approval.Required != "":
+		return verdict{stalled: true, reason: v1alpha1.ReasonApprovalRequired, message: in.approval.Required}
 	case in.installer.Spec.Suspend && len(in.plan.Changes) > 0:
 		return verdict{reason: v1alpha1.ReasonSuspended, message: fmt.Sprintf("spec.suspend holds back changes of: %s", in.changed())}
 	case len(in.resolution.Problems) > 0:
@@ -31,6 +36,12 @@ func (in intent) verdict(summaries []v1alpha1.AddonSummary) verdict {
 	default:
 		return verdict{ready: true, reason: v1alpha1.ReasonSucceeded, message: fmt.Sprintf("%d add-ons are ready", len(summaries))}
 	}
+}
+
+// unconfirmed says how to go on from a deletion that got past the admission policies, or that they were not there for.
+func unconfirmed(installer *v1alpha1.Installer) string {
+	return fmt.Sprintf("it was deleted, but nobody confirmed that its add-ons are to go: nothing is uninstalled; confirm with: kubectl annotate installer %s %s=%s "+
+		"(set spec.deletionPolicy to Orphan first to leave them running)", installer.Name, v1alpha1.AnnotationConfirmDelete, installer.Name)
 }
 
 // unready lists what keeps the Installer from being ready, in install order. What only waits for another add-on is counted, not
