@@ -44,20 +44,27 @@ func (r report) sourceFailure() string {
 	if r.hr.Spec.Chart == nil {
 		return ""
 	}
-	asked := r.hr.Spec.Chart.Spec
-	where := "repository " + asked.SourceRef.Name
-	if repository := r.sources.Repository; repository != nil {
-		where = location(repository)
-		if c := failed(repository.Status.Conditions, repository.Generation); c != nil {
+	sources := r.sources
+	if !r.chartIsAsked() {
+		sources.Chart = nil
+	}
+	return sources.failure(r.hr.Spec.Chart.Spec.SourceRef.Name)
+}
+
+// failure says why a chart cannot be fetched from a repository of that name; empty while there is no sign of a failure.
+func (s Sources) failure(repository string) string {
+	where := "repository " + repository
+	if s.Repository != nil {
+		where = location(s.Repository)
+		if c := failed(s.Repository.Status.Conditions, s.Repository.Generation); c != nil {
 			return withoutPassword(fmt.Sprintf("%s: %s", where, c.Message))
 		}
 	}
-	if !r.chartIsAsked() {
+	if s.Chart == nil {
 		return ""
 	}
-	chart := r.sources.Chart
-	if c := failed(chart.Status.Conditions, chart.Generation); c != nil && c.Reason != reasonRepositoryUnread {
-		return withoutPassword(fmt.Sprintf("chart %s %s from %s: %s", asked.Chart, asked.Version, where, c.Message))
+	if c := failed(s.Chart.Status.Conditions, s.Chart.Generation); c != nil && c.Reason != reasonRepositoryUnread {
+		return withoutPassword(fmt.Sprintf("chart %s %s from %s: %s", s.Chart.Spec.Chart, s.Chart.Spec.Version, where, c.Message))
 	}
 	return ""
 }
