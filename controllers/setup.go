@@ -51,6 +51,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, builtin []v1alpha1.AddonDefini
 	if err := installer.setup(mgr); err != nil {
 		return fmt.Errorf("setting up the Installer controller: %w", err)
 	}
+	escape := &EscapeReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}}
+	if err := escape.setup(mgr); err != nil {
+		return fmt.Errorf("setting up the watch for lifted protection: %w", err)
+	}
 	return nil
 }
 
