@@ -20,12 +20,11 @@ import (
 )
 
 const (
-	// What Helm writes on the objects that its templates make, beside the label that names it, and the annotation by which it lets one be.
-	managedByHelm            = "Helm"
-	annotationHelmRelease    = "meta.helm.sh/release-name"
-	annotationHelmNamespace  = "meta.helm.sh/release-namespace"
-	annotationResourcePolicy = "helm.sh/resource-policy"
-	policyKeep               = "keep"
+	// What Helm writes on the objects that its templates make, and the value of annotationPolicy by which it lets one be.
+	managedByHelm           = "Helm"
+	annotationHelmRelease   = "meta.helm.sh/release-name"
+	annotationHelmNamespace = "meta.helm.sh/release-namespace"
+	policyKeep              = "keep"
 
 	// annotationKept marks a CRD that a release is about to lose from its templates, until it has.
 	annotationKept = "addons.kurl.sh/kept-for"
@@ -103,7 +102,7 @@ func lost(templated []metav1.PartialObjectMetadata, chart *flux.Chart) []string 
 
 // keepCRDs makes Helm keep CRDs. Those of which it is certain that they leave the templates are marked, to be disowned afterwards.
 func (c *Charts) keepCRDs(ctx context.Context, release addons.Release, names []string, certain bool) error {
-	annotations := map[string]string{annotationResourcePolicy: policyKeep}
+	annotations := map[string]string{annotationPolicy: policyKeep}
 	if certain {
 		annotations[annotationKept] = release.Namespace + "/" + release.Name
 	}
@@ -138,7 +137,7 @@ func (c *Charts) disown(ctx context.Context, release addons.Release) error {
 	}
 	patch := map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{annotationHelmRelease: nil, annotationHelmNamespace: nil, annotationKept: nil},
-		"labels":      map[string]any{v1alpha1.LabelManagedBy: nil, flux.LabelOriginName: release.Name, flux.LabelOriginNamespace: v1alpha1.Namespace},
+		"labels":      map[string]any{v1alpha1.LabelManagedBy: nil, labelFluxName: release.Name, labelFluxNamespace: v1alpha1.Namespace},
 	}}
 	for i := range templated {
 		if templated[i].Annotations[annotationKept] != release.Namespace+"/"+release.Name {

@@ -50,12 +50,6 @@ func (s Sources) Fetched() (artifact *meta.Artifact, waiting string) {
 	return nil, cmp.Or(s.failure(s.Chart.Spec.SourceRef.Name), unfetched)
 }
 
-// The labels by which Flux marks what a HelmRelease made.
-const (
-	LabelOriginName      = "helm.toolkit.fluxcd.io/name"
-	LabelOriginNamespace = "helm.toolkit.fluxcd.io/namespace"
-)
-
 // AsksFor says whether a HelmRelease asks for the release's chart in its version. One that is not there asks for nothing.
 func AsksFor(hr *helmv2.HelmRelease, r addons.Release) bool {
 	return hr.Spec.Chart != nil && hr.Spec.Chart.Spec.Chart == r.Chart && addons.SameChartVersion(hr.Spec.Chart.Spec.Version, r.ChartVersion)
