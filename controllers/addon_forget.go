@@ -2,49 +2,154 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/kurlsh/addon-operator/addons"
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// forget cleans up after the last release of an add-on has gone: its defaults, the chart sources that nobody else uses, and at the end
-// the Addon itself, so that a pass that dies before is simply repeated.
-func (r *AddonReconciler) forget(ctx context.Context, addon *v1alpha1.Addon) (ctrl.Result, error) {
-	if left, err := r.anyLeft(ctx, addon.Name); err != nil || left {
-		return ctrl.Result{RequeueAfter: conflictDelay}, err
+const (
+	// minRemainsDelay and maxRemainsDelay bound how long to wait before looking again whether what is being deleted has gone.
+	minRemainsDelay = time.Second
+	maxRemainsDelay = 15 * time.Second
+)
+
+// forget ends the removal of an add-on once Flux is done with its releases: it waits for what is still being deleted, deletes namespaces
+// that nothing is left in, writes the receipt, and only then lets the HelmReleases go, which are the evidence, and with them what was
+// made for them. The Addon goes last, so that a pass that dies before is simply repeated.
+func (r *AddonReconciler) forget(ctx context.Context, o addons.Observation) (ctrl.Result, error) {
+	awaited, err := r.finishRemoval(ctx, o)
+	switch {
+	case apierrors.IsConflict(err):
+		return ctrl.Result{}, err
+	case err != nil:
+		_, reportErr := r.report(ctx, o, addons.Decision{Gone: true}, err)
+		return ctrl.Result{}, errors.Join(err, reportErr)
+	case awaited.message == "":
+		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, r.cleanUp(ctx, addon)
+	hold := &addons.Hold{
+		State: v1alpha1.StateRemoving, Message: awaited.message,
+		By: v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: o.Addon.Name, Message: "objects of it are still being deleted"},
+	}
+	result, err := r.report(ctx, o, addons.Decision{Hold: hold}, nil)
+	result.RequeueAfter = sooner(result.RequeueAfter, awaited.delay)
+	return result, err
 }
 
-// anyLeft looks for HelmReleases of an add-on that the cache may not know yet.
-func (r *AddonReconciler) anyLeft(ctx context.Context, addon string) (bool, error) {
-	var releases helmv2.HelmReleaseList
-	if err := r.Live.List(ctx, &releases, client.InNamespace(v1alpha1.Namespace)); err != nil {
-		return true, fmt.Errorf("looking for HelmReleases of add-on %s: %w", addon, err)
-	}
-	return slices.ContainsFunc(releases.Items, func(hr helmv2.HelmRelease) bool { return addonOf(&hr) == addon }), nil
+// pause says what a removal waits for, and when to look again.
+type pause struct {
+	message string
+	delay   time.Duration
 }
 
-func (r *AddonReconciler) cleanUp(ctx context.Context, addon *v1alpha1.Addon) error {
-	var defaults corev1.ConfigMapList
-	if err := r.Client.List(ctx, &defaults, client.InNamespace(v1alpha1.Namespace), client.MatchingLabels{v1alpha1.LabelAddon: addon.Name}); err != nil {
-		return fmt.Errorf("listing the defaults of add-on %s: %w", addon.Name, err)
+func (r *AddonReconciler) finishRemoval(ctx context.Context, o addons.Observation) (pause, error) {
+	d, err := r.depart(ctx, o)
+	if err != nil {
+		return pause{}, err
 	}
-	for i := range defaults.Items {
-		if err := r.Client.Delete(ctx, &defaults.Items[i]); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting defaults %s: %w", defaults.Items[i].Name, err)
+	for i := range d.mine {
+		if d.mine[i].DeletionTimestamp == nil {
+			return pause{}, changedMeanwhile("helmreleases", d.mine[i].Name)
 		}
 	}
-	if err := r.dropUnusedRepositories(ctx); err != nil {
+	to, err := r.recipient(ctx, o.Addon)
+	if err != nil {
+		return pause{}, err
+	}
+	if to.receipt == nil {
+		traces, awaited, err := r.search(ctx, d)
+		if err != nil {
+			return pause{}, err
+		}
+		if len(awaited) > 0 {
+			age := r.Clock.Since(d.since) / 10 // what takes long need not be looked at so often
+			return pause{addons.Awaited(awaited), min(max(age, minRemainsDelay), maxRemainsDelay)}, nil
+		}
+		if traces.Namespaces, err = r.dropNamespaces(ctx, d.spaces); err != nil {
+			return pause{}, err
+		}
+		receipt := addons.Conclude(traces)
+		receipt.Version = d.version
+		if err := r.hand(ctx, o.Addon, &to, receipt); err != nil {
+			return pause{}, err
+		}
+	}
+	return pause{}, r.cleanUp(ctx, o, to.receipt.Result)
+}
+
+// cleanUp lets go of everything that was kept for the add-on.
+func (r *AddonReconciler) cleanUp(ctx context.Context, o addons.Observation, outcome v1alpha1.Outcome) error {
+	d, err := r.depart(ctx, o) // the namespaces may have gone in the meantime
+	if err != nil {
+		return err
+	}
+	if err := r.releaseNamespaces(ctx, d.spaces, outcome); err != nil {
+		return err
+	}
+	for i := range d.mine {
+		if err := r.letGo(ctx, d.mine[i].Name); err != nil {
+			return err
+		}
+	}
+	ours := client.MatchingLabels{v1alpha1.LabelAddon: o.Addon.Name}
+	if err := r.deleteAll(ctx, &corev1.ConfigMapList{}, ours); err != nil {
+		return err
+	}
+	if err := r.deleteAll(ctx, &sourcev1.HelmChartList{}, ours); err != nil {
+		return err
+	}
+	return r.dismiss(ctx, o.Addon)
+}
+
+// deleteAll deletes the objects of a kind that have some labels.
+func (r *AddonReconciler) deleteAll(ctx context.Context, list client.ObjectList, labels client.MatchingLabels) error {
+	objects, err := r.objects(ctx, list, labels)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if object.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if err := r.Client.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting %T %s: %w", object, object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// objects lists what the cache has of a kind in our namespace.
+func (r *AddonReconciler) objects(ctx context.Context, list client.ObjectList, labels client.MatchingLabels) ([]client.Object, error) {
+	if err := r.Client.List(ctx, list, client.InNamespace(v1alpha1.Namespace), labels); err != nil {
+		return nil, fmt.Errorf("listing %T with labels %v: %w", list, labels, err)
+	}
+	var objects []client.Object
+	err := apimeta.EachListItem(list, func(item runtime.Object) error {
+		if object, ok := item.(client.Object); ok {
+			objects = append(objects, object)
+		}
+		return nil
+	})
+	return objects, err
+}
+
+// dismiss ends the Addon, whose HelmReleases no longer count.
+func (r *AddonReconciler) dismiss(ctx context.Context, addon *v1alpha1.Addon) error {
+	if err := r.tidyRepositories(ctx, addon.Name); err != nil {
 		return err
 	}
 	if err := r.Client.Delete(ctx, addon); client.IgnoreNotFound(err) != nil {
@@ -54,7 +159,6 @@ func (r *AddonReconciler) cleanUp(ctx context.Context, addon *v1alpha1.Addon) er
 		return err
 	}
 	r.progress.forget(addon.UID)
-	r.Events.Eventf(addon, nil, corev1.EventTypeNormal, string(v1alpha1.OutcomeRemoved), "Remove", "add-on %s was uninstalled", addon.Name)
 	return nil
 }
 
@@ -72,23 +176,39 @@ func (r *AddonReconciler) release(ctx context.Context, addon *v1alpha1.Addon) er
 	return nil
 }
 
-func (r *AddonReconciler) dropUnusedRepositories(ctx context.Context) error {
-	var repositories sourcev1.HelmRepositoryList
-	ours := client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.FieldManager}
-	if err := r.Client.List(ctx, &repositories, client.InNamespace(v1alpha1.Namespace), ours); err != nil {
-		return fmt.Errorf("listing HelmRepositories: %w", err)
+// tidyRepositories deletes the chart sources that nobody uses once an add-on has gone, and leaves to themselves those that only
+// HelmReleases use which are not ours any more. It asks the API server: of several add-ons that go at the same time, the last one
+// must see that it is.
+func (r *AddonReconciler) tidyRepositories(ctx context.Context, leaving string) error {
+	repositories, err := r.objects(ctx, &sourcev1.HelmRepositoryList{}, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.FieldManager})
+	if err != nil || len(repositories) == 0 {
+		return err
 	}
-	for i := range repositories.Items {
-		var users helmv2.HelmReleaseList
-		name := repositories.Items[i].Name
-		if err := r.Client.List(ctx, &users, client.InNamespace(v1alpha1.Namespace), client.MatchingFields{indexRepository: name}, client.UnsafeDisableDeepCopy); err != nil {
-			return fmt.Errorf("listing the users of HelmRepository %s: %w", name, err)
+	var releases helmv2.HelmReleaseList
+	if err := r.Live.List(ctx, &releases, client.InNamespace(v1alpha1.Namespace)); err != nil {
+		return fmt.Errorf("looking for the users of HelmRepositories: %w", err)
+	}
+	used, ours := map[string]bool{}, map[string]bool{}
+	for i := range releases.Items {
+		if owner := addonOf(&releases.Items[i]); owner != leaving {
+			for _, name := range repositoryOf(&releases.Items[i]) {
+				used[name], ours[name] = true, ours[name] || owner != ""
+			}
 		}
-		if len(users.Items) > 0 {
-			continue
+	}
+	for _, repository := range repositories {
+		switch name := repository.GetName(); {
+		case ours[name]:
+		case used[name]:
+			err = r.unlabel(ctx, repository)
+		default:
+			uid, version := repository.GetUID(), repository.GetResourceVersion()
+			if err = client.IgnoreNotFound(r.Client.Delete(ctx, repository, client.Preconditions{UID: &uid, ResourceVersion: &version})); err != nil {
+				err = fmt.Errorf("deleting HelmRepository %s: %w", name, err)
+			}
 		}
-		if err := r.Client.Delete(ctx, &repositories.Items[i]); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting HelmRepository %s: %w", name, err)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
