@@ -16,24 +16,43 @@ import (
 type Catalog struct {
 	definitions map[string]*v1alpha1.AddonDefinition
 	broken      map[string]error
+	probes      map[string]map[string]*Probe // by add-on and check
+	programs    map[string]*program
 }
 
 // NewCatalog makes a catalogue of the built-in definitions and those in the cluster; one in the cluster replaces the
 // built-in one of the same name. A definition that does not pass ValidateDefinition stays known by name, and its users are
 // told what is wrong with it.
 func NewCatalog(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
-	c := Catalog{definitions: map[string]*v1alpha1.AddonDefinition{}, broken: map[string]error{}}
+	return Catalog{}.Renew(builtin, cluster)
+}
+
+// Renew makes a catalogue as NewCatalog does, and takes over the expressions that this one has compiled: compiling those of hundreds of
+// definitions anew after each change would take seconds.
+func (c Catalog) Renew(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
+	compiler := newCompiler(c.programs)
+	renewed := Catalog{definitions: map[string]*v1alpha1.AddonDefinition{}, broken: map[string]error{}, probes: map[string]map[string]*Probe{}, programs: compiler.programs}
 	for _, layer := range [][]v1alpha1.AddonDefinition{builtin, cluster} {
 		for i := range layer {
 			name := layer[i].Name
-			c.definitions[name] = &layer[i]
-			delete(c.broken, name)
-			if errs := ValidateDefinition(&layer[i]); len(errs) > 0 {
-				c.broken[name] = fmt.Errorf("the AddonDefinition %q is broken: %w; correct the definition", name, errs.ToAggregate())
+			renewed.definitions[name] = &layer[i]
+			delete(renewed.broken, name)
+			probes, errs := validateDefinition(&layer[i], compiler)
+			renewed.probes[name] = probes
+			if len(errs) > 0 {
+				renewed.broken[name] = fmt.Errorf("the AddonDefinition %q is broken: %w; correct the definition", name, errs.ToAggregate())
 			}
 		}
 	}
-	return c
+	return renewed
+}
+
+// Probe returns a gate or health check of an add-on, ready to be evaluated; nil when there is none, or the definition is broken.
+func (c Catalog) Probe(addon, check string) *Probe {
+	if c.broken[addon] != nil {
+		return nil
+	}
+	return c.probes[addon][check]
 }
 
 // Get returns the definition of an add-on. The error says whether there is none, with the nearest names, or what is wrong

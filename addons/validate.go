@@ -21,12 +21,19 @@ const MaxReleaseName = 53
 // ValidateDefinition says what is wrong with a definition, for built-in ones and those in the cluster alike. It repeats what
 // the CRD checks, since built-in definitions and files never pass an API server.
 func ValidateDefinition(def *v1alpha1.AddonDefinition) field.ErrorList {
+	_, errs := validateDefinition(def, newCompiler(nil))
+	return errs
+}
+
+func validateDefinition(def *v1alpha1.AddonDefinition, compiler *compiler) (map[string]*Probe, field.ErrorList) {
 	spec := field.NewPath("spec")
 	errs := validateLabel(field.NewPath("metadata", "name"), def.Name, validation.DNS1123LabelMaxLength)
 	errs = append(errs, validateRequires(spec.Child("requires"), def)...)
 	errs = append(errs, validateConflicts(spec.Child("conflicts"), def)...)
 	errs = append(errs, validateReleases(spec.Child("releases"), def.Spec.Releases)...)
-	return append(errs, validateVersions(spec.Child("versions"), def)...)
+	errs = append(errs, validateVersions(spec.Child("versions"), def)...)
+	probes, problems := compiler.probes(spec, &def.Spec)
+	return probes, append(errs, problems...)
 }
 
 func validateLabel(path *field.Path, name string, limit int) field.ErrorList {
