@@ -44,6 +44,4 @@ type ChartFinding struct {
 	Waiting string
 	// Problem says why the upgrade would do harm, and what to do; empty when nothing is known to.
 	Problem string
-	// Keep names CRDs that the upgrade would delete, together with all their objects, unless they are marked as kept.
-	Keep []string
 }

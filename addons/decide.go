@@ -68,8 +68,6 @@ type Decision struct {
 	// Force maps releases to the token with which Flux is made to upgrade once more, since it would report a failure that is over
 	// for ever.
 	Force map[string]string
-	// Keep names CRDs to mark as kept before anything is written, since Helm would delete them.
-	Keep []string
 	// Delete names HelmReleases to delete now.
 	Delete []string
 	// LetGo names HelmReleases that Flux is done with, and that are to be made anew.

@@ -119,7 +119,6 @@ func (d *Decision) holdChart(o Observation) *Hold {
 		if hold.Message != "" {
 			return hold
 		}
-		d.Keep = append(d.Keep, finding.Keep...)
 	}
 	return nil
 }

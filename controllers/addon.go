@@ -3,14 +3,11 @@ package controllers
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kurlsh/addon-operator/addons"
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
@@ -24,6 +21,12 @@ type AddonReconciler struct {
 	Kubernetes *KubernetesVersion
 	Events     events.EventRecorder
 	Clock      clock.PassiveClock
+	// Checks, Owners and Charts find out what decisions ask for.
+	Checks *Checks
+	Owners *Owners
+	Charts *Charts
+	// Census looks for what a removal leaves behind.
+	Census *Census
 
 	progress progress
 }
@@ -34,21 +37,20 @@ func (r *AddonReconciler) Reconcile(ctx context.Context, addon *v1alpha1.Addon) 
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	decision := addons.Decide(observation)
-	if decision.Gone {
-		return settleError(r.forget(ctx, addon))
-	}
-	if addon.DeletionTimestamp != nil && addon.Spec.State != v1alpha1.Absent {
+	if addon.DeletionTimestamp != nil && addon.Spec.State == v1alpha1.Present {
 		return ctrl.Result{}, r.release(ctx, addon)
 	}
-	actErr := r.act(ctx, &observation, decision)
+	decision, again, actErr := r.decide(ctx, &observation)
+	switch {
+	case actErr != nil:
+	case decision.Gone:
+		return settleError(r.forget(ctx, observation))
+	case decision.HandOver:
+		return settleError(r.handOver(ctx, observation))
+	default:
+		actErr = r.act(ctx, &observation, decision)
+	}
 	result, err := r.report(ctx, observation, decision, actErr)
+	result.RequeueAfter = sooner(result.RequeueAfter, again)
 	return settleError(result, err, actErr)
-}
-
-// namespaceMetadata is an empty Namespace that is read and cached without its spec and status.
-func namespaceMetadata(name string) *metav1.PartialObjectMetadata {
-	namespace := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return namespace
 }

@@ -3,13 +3,11 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kurlsh/addon-operator/addons"
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -19,11 +17,21 @@ import (
 // act carries out a decision, and keeps the observation true to what it wrote. The first failure ends it: what is left is done
 // in the next pass.
 func (r *AddonReconciler) act(ctx context.Context, o *addons.Observation, d addons.Decision) error {
+	for _, name := range d.LetGo {
+		if err := r.letGo(ctx, name); err != nil {
+			return err
+		}
+	}
 	for i := range d.Write {
 		if o.Releases[d.Write[i].Name].Phase == addons.PhaseDeleting {
 			continue // it is written anew once Flux is done with the old one
 		}
 		if err := r.writeRelease(ctx, o, d.Write[i]); err != nil {
+			return err
+		}
+	}
+	if len(d.Delete) > 0 {
+		if err := r.confirm(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -60,8 +68,13 @@ func (r *AddonReconciler) writeRelease(ctx context.Context, o *addons.Observatio
 	if err := r.get(ctx, release.Name, live); err != nil {
 		return err
 	}
-	if owner := addonOf(live); live.ResourceVersion != "" && owner != release.Addon {
+	owner := addonOf(live)
+	if taken := live.ResourceVersion != "" && owner != release.Addon; taken && (owner != "" || !o.Addon.Spec.Adopt) {
 		return foreignError{release: release.Name, owner: owner}
+	}
+	release, err := r.Charts.prepare(ctx, live, o.Releases[release.Name].Phase == addons.PhaseSettled, release)
+	if err != nil {
+		return err
 	}
 	written, err := apply(ctx, r.Client, live, flux.HelmRelease(release))
 	if err != nil {
@@ -69,10 +82,13 @@ func (r *AddonReconciler) writeRelease(ctx context.Context, o *addons.Observatio
 	}
 	observed, err := r.observeRelease(ctx, written)
 	o.Releases[release.Name] = observed
-	if err == nil && observed.Phase == addons.PhaseSettled {
-		err = r.dropOldDefaults(ctx, release)
+	if err != nil || observed.Phase != addons.PhaseSettled {
+		return err
 	}
-	return err
+	if err := r.Charts.cleanUp(ctx, release.Addon, release.Name); err != nil {
+		return err
+	}
+	return r.dropOldDefaults(ctx, release)
 }
 
 // foreignError says that a HelmRelease of the wanted name is there, but not ours.
@@ -88,23 +104,6 @@ func (e foreignError) Error() string {
 		v1alpha1.Namespace, e.release, whose)
 }
 
-// ensureNamespace makes the release's namespace. One that was there before stays its maker's; it only gets the labels that the
-// definition demands.
-func (r *AddonReconciler) ensureNamespace(ctx context.Context, release addons.Release) error {
-	live := namespaceMetadata(release.Namespace)
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(live), live); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading namespace %s: %w", release.Namespace, err)
-	}
-	desired := namespaceMetadata(release.Namespace)
-	desired.Labels = maps.Clone(release.NamespaceLabels)
-	if live.ResourceVersion == "" || live.Labels[v1alpha1.LabelManagedBy] == v1alpha1.FieldManager {
-		desired.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.FieldManager, v1alpha1.LabelProtected: "true"}
-		maps.Copy(desired.Labels, release.NamespaceLabels)
-	}
-	_, err := apply(ctx, r.Client, live, desired)
-	return err
-}
-
 // dropOldDefaults deletes the release's earlier defaults once it has settled on the present ones.
 func (r *AddonReconciler) dropOldDefaults(ctx context.Context, release addons.Release) error {
 	var list corev1.ConfigMapList
@@ -118,20 +117,6 @@ func (r *AddonReconciler) dropOldDefaults(ctx context.Context, release addons.Re
 		if err := r.Client.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting old defaults %s: %w", list.Items[i].Name, err)
 		}
-	}
-	return nil
-}
-
-// deleteRelease deletes a HelmRelease exactly as it was observed: had somebody changed it since, the pass would start again.
-func (r *AddonReconciler) deleteRelease(ctx context.Context, name string) error {
-	live := &helmv2.HelmRelease{}
-	if err := r.get(ctx, name, live); err != nil || live.ResourceVersion == "" {
-		return err
-	}
-	logf.FromContext(ctx).Info("Uninstalling", "release", name)
-	preconditions := client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion}
-	if err := r.Client.Delete(ctx, live, preconditions); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting HelmRelease %s: %w", name, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,7 +40,7 @@ func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d ad
 	if err := r.Client.Status().Patch(ctx, addon, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("writing the status of Addon %s: %w", addon.Name, err)
 	}
-	if before.Status.State != addon.Status.State {
+	if before.Status.State != addon.Status.State || blocker(before.Status.BlockedBy) != blocker(addon.Status.BlockedBy) {
 		r.announce(addon, summary)
 	}
 	return ctrl.Result{}, nil
@@ -53,7 +54,50 @@ func (r *AddonReconciler) fill(status *v1alpha1.AddonStatus, addon *v1alpha1.Add
 	status.Path = summary.Path
 	status.Releases = summary.Releases
 	status.BlockedBy = r.since(status.BlockedBy, summary.BlockedBy)
+	status.Gates = r.gatesSince(status.Gates, summary.Gates)
 	judge(summary).setConditions(&status.Conditions, addon.Generation)
+	setChecked(&status.Conditions, v1alpha1.ConditionGatesPassed, gatesPassed(summary), addon.Generation)
+	if summary.Health != nil || summary.Version == "" {
+		setChecked(&status.Conditions, v1alpha1.ConditionHealthy, summary.Health, addon.Generation)
+	}
+}
+
+// setChecked writes a condition that says whether checks pass; none without a finding.
+func setChecked(conditions *[]metav1.Condition, kind string, finding *addons.Finding, generation int64) {
+	if finding == nil {
+		apimeta.RemoveStatusCondition(conditions, kind)
+		return
+	}
+	condition := metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPassed, Message: "every check passes", ObservedGeneration: generation}
+	if !finding.Passed {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1alpha1.ReasonNotPassed, oneLine(finding.Message)
+	}
+	apimeta.SetStatusCondition(conditions, condition)
+}
+
+func gatesPassed(summary addons.Summary) *addons.Finding {
+	if len(summary.Gates) == 0 {
+		return nil
+	}
+	for _, gate := range summary.Gates {
+		if !gate.Passed {
+			return &addons.Finding{Message: gate.Name + ": " + gate.Message}
+		}
+	}
+	return &addons.Finding{Passed: true}
+}
+
+// gatesSince keeps the time at which a gate began to stand as it does.
+func (r *AddonReconciler) gatesSince(before, now []v1alpha1.GateStatus) []v1alpha1.GateStatus {
+	for i := range now {
+		now[i].Since = &metav1.Time{Time: r.Clock.Now().Truncate(time.Second)}
+		for _, old := range before {
+			if old.Name == now[i].Name && old.Passed == now[i].Passed && old.Since != nil {
+				now[i].Since = old.Since
+			}
+		}
+	}
+	return now
 }
 
 // judge maps a state to kstatus: what moves by itself, Flux's retries included, is reconciling; what does not is stalled.
@@ -61,7 +105,8 @@ func judge(summary addons.Summary) verdict {
 	v := verdict{reason: string(summary.State), message: summary.Message, stalled: summary.Stalled}
 	switch summary.State {
 	case v1alpha1.StateReady, v1alpha1.StateDegraded:
-		v.ready = true
+		v.ready = summary.Health == nil || summary.Health.Passed
+		v.reconciling = !v.ready
 	case v1alpha1.StateSuspended:
 	default:
 		v.reconciling = !summary.Stalled
@@ -84,7 +129,8 @@ func (r *AddonReconciler) since(before, now []v1alpha1.Blocker) []v1alpha1.Block
 	return blockers
 }
 
-// announce makes an event of the states that people wait for or have to act on. The way there is in the status.
+// announce makes an event of the states that people wait for or have to act on, and of what blocks an add-on by itself: what only waits
+// for another add-on has its news there. The way there is in the status.
 func (r *AddonReconciler) announce(addon *v1alpha1.Addon, summary addons.Summary) {
 	kind := corev1.EventTypeWarning
 	switch summary.State {
@@ -92,9 +138,17 @@ func (r *AddonReconciler) announce(addon *v1alpha1.Addon, summary addons.Summary
 	case v1alpha1.StateReady, v1alpha1.StateSuspended:
 		kind = corev1.EventTypeNormal
 	default:
-		if !summary.Stalled {
+		if !summary.Stalled && blocker(summary.BlockedBy) == "" {
 			return
 		}
 	}
 	r.Events.Eventf(addon, nil, kind, string(summary.State), "Report", "%s", summary.Message)
+}
+
+// blocker names what blocks an add-on by itself; empty when nothing does, or another add-on.
+func blocker(chain []v1alpha1.Blocker) string {
+	if len(chain) == 0 || chain[0].Kind == v1alpha1.BlockerAddon {
+		return ""
+	}
+	return chain[0].Kind + "/" + chain[0].Name
 }

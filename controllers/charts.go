@@ -39,15 +39,11 @@ type Charts struct {
 // need be, and fails only if the API server does. A chart that source-controller has and we fail to read is given up after 30 seconds:
 // whatever might be lost is then kept.
 func (c *Charts) Find(ctx context.Context, release addons.Release) (addons.ChartFinding, error) {
-	endangered, err := c.templatedCRDs(ctx, release)
-	if err != nil {
-		return addons.ChartFinding{}, err
-	}
 	chart, waiting, err := c.chart(ctx, release)
 	if err != nil || waiting != "" {
 		return addons.ChartFinding{Waiting: waiting}, err
 	}
-	finding := addons.ChartFinding{Keep: lost(endangered, chart)}
+	finding := addons.ChartFinding{}
 	if chart != nil && release.CRDs == v1alpha1.CRDCreateReplace {
 		finding.Problem, err = c.vanishing(ctx, chart)
 	}

@@ -10,6 +10,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -40,10 +42,27 @@ func Setup(ctx context.Context, mgr ctrl.Manager, builtin []v1alpha1.AddonDefini
 	if err != nil {
 		return fmt.Errorf("connecting to the API server's discovery: %w", err)
 	}
+	objects, err := metadata.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("connecting to the API server for metadata: %w", err)
+	}
+	census := &Census{Discovery: server, Metadata: objects, Clock: clock.RealClock{}}
+	if err := metrics.Registry.Register(removals); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	if err := metrics.Registry.Register(addonMetrics{reader: mgr.GetClient(), clock: clock.RealClock{}}); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	catalog := &Catalog{Reader: mgr.GetClient(), Builtin: builtin}
 	kubernetes := &KubernetesVersion{Discovery: server, Clock: clock.RealClock{}}
 	recorder := mgr.GetEventRecorder(v1alpha1.FieldManager)
-	addon := &AddonReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Catalog: catalog, Kubernetes: kubernetes, Events: recorder, Clock: clock.RealClock{}}
+	addon := &AddonReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Catalog: catalog, Kubernetes: kubernetes, Events: recorder, Clock: clock.RealClock{},
+		Checks: &Checks{},
+		Owners: &Owners{Live: mgr.GetAPIReader(), Census: census, Clock: clock.RealClock{}},
+		Charts: &Charts{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}},
+		Census: census,
+	}
 	if err := addon.setup(mgr); err != nil {
 		return fmt.Errorf("setting up the Addon controller: %w", err)
 	}

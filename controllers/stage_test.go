@@ -8,7 +8,6 @@ import (
 	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
-	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -71,13 +71,19 @@ func (s *stage) work(c client.Client, definitions []v1alpha1.AddonDefinition) {
 	require.NoError(s, err)
 	catalog := &Catalog{Reader: c, Builtin: definitions}
 	kubernetes := &KubernetesVersion{Discovery: server, Clock: s.clock}
-	s.addon = &AddonReconciler{Client: c, Live: s.api, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock}
+	objects, err := metadata.NewForConfig(config)
+	require.NoError(s, err)
+	census := &Census{Discovery: server, Metadata: objects, Clock: s.clock}
+	s.addon = &AddonReconciler{
+		Client: c, Live: s.api, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock,
+		Checks: &Checks{}, Owners: &Owners{Live: s.api, Census: census, Clock: s.clock}, Charts: &Charts{Client: c, Live: s.api, Clock: s.clock}, Census: census,
+	}
 	s.installer = &InstallerReconciler{Client: c, Live: s.api, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock}
 }
 
 // kinds are all that the operator writes.
 func kinds() []client.ObjectList {
-	return []client.ObjectList{&v1alpha1.InstallerList{}, &v1alpha1.AddonList{}, &helmv2.HelmReleaseList{}, &sourcev1.HelmRepositoryList{}, &corev1.ConfigMapList{}}
+	return []client.ObjectList{&v1alpha1.InstallerList{}, &v1alpha1.AddonList{}, &helmv2.HelmReleaseList{}, &sourcev1.HelmRepositoryList{}, &sourcev1.HelmChartList{}, &corev1.ConfigMapList{}}
 }
 
 func (s *stage) list(reader client.Reader, list client.ObjectList) []client.Object {
@@ -121,12 +127,40 @@ func (s *stage) clear() {
 func (s *stage) catchUp() {
 	s.Helper()
 	require.True(s, s.cache.WaitForCacheSync(s.ctx))
-	require.Eventually(s, func() bool { return maps.Equal(s.versions(s.api), s.versions(s.cache)) }, 10*time.Second, 5*time.Millisecond, "the cache catches up")
+	s.finishNamespaces()
+	require.Eventually(s, func() bool {
+		return maps.Equal(s.versions(s.api), s.versions(s.cache)) && maps.Equal(s.namespaces(s.api), s.namespaces(s.cache))
+	}, 10*time.Second, 5*time.Millisecond, "the cache catches up")
+}
+
+// namespaces tells the resource version of every namespace.
+func (s *stage) namespaces(reader client.Reader) map[string]string {
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	require.NoError(s, reader.List(s.ctx, &list))
+	versions := map[string]string{}
+	for i := range list.Items {
+		versions[list.Items[i].Name] = list.Items[i].ResourceVersion
+	}
+	return versions
+}
+
+// finishNamespaces plays Kubernetes' namespace controller: a namespace that is being deleted goes.
+func (s *stage) finishNamespaces() {
+	var list corev1.NamespaceList
+	require.NoError(s, s.api.List(s.ctx, &list))
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp != nil {
+			list.Items[i].Spec.Finalizers = nil
+			require.NoError(s, client.IgnoreNotFound(s.api.SubResource("finalize").Update(s.ctx, &list.Items[i])))
+		}
+	}
 }
 
 // pass lets every Installer and every Addon be worked on once.
 func (s *stage) pass() error {
 	s.Helper()
+	s.playCharts()
 	s.catchUp()
 	for _, object := range s.list(s.api, &v1alpha1.InstallerList{}) {
 		if _, err := s.installer.Reconcile(s.ctx, object.(*v1alpha1.Installer)); err != nil {
@@ -207,27 +241,13 @@ func (s *stage) apply(installer *v1alpha1.Installer) {
 	require.NoError(s, s.api.Apply(s.ctx, client.ApplyConfigurationFromUnstructured(intent), client.ForceOwnership, client.FieldOwner("user")))
 }
 
-// playFlux writes the status that helm-controller gives a HelmRelease which it has deployed as asked.
-func (s *stage) playFlux(names ...string) {
+// deleteInstaller deletes an Installer as people do: they confirm it first.
+func (s *stage) deleteInstaller(name string) {
 	s.Helper()
-	for _, name := range names {
-		hr := get(s, name, &helmv2.HelmRelease{})
-		revision := 1
-		if len(hr.Status.History) > 0 {
-			revision = hr.Status.History[0].Version + 1
-		}
-		hr.Status.ObservedGeneration, hr.Status.LastAttemptedGeneration = hr.Generation, hr.Generation
-		hr.Status.History = helmv2.Snapshots{{
-			Name: hr.Spec.ReleaseName, Namespace: hr.Spec.TargetNamespace, Version: revision, Status: "deployed",
-			ChartName: hr.Spec.Chart.Spec.Chart, ChartVersion: hr.Spec.Chart.Spec.Version,
-			FirstDeployed: metav1.Now(), LastDeployed: metav1.Now(), Digest: "sha256:0", ConfigDigest: "sha256:0",
-		}}
-		apimeta.SetStatusCondition(&hr.Status.Conditions, metav1.Condition{
-			Type: meta.ReadyCondition, Status: metav1.ConditionTrue, Reason: helmv2.InstallSucceededReason,
-			Message: "Helm install succeeded", ObservedGeneration: hr.Generation,
-		})
-		require.NoError(s, s.api.Status().Update(s.ctx, hr))
-	}
+	installer := get(s, name, &v1alpha1.Installer{})
+	metav1.SetMetaDataAnnotation(&installer.ObjectMeta, v1alpha1.AnnotationConfirmDelete, name)
+	require.NoError(s, s.api.Update(s.ctx, installer))
+	require.NoError(s, s.api.Delete(s.ctx, installer))
 }
 
 func (s *stage) state(addon string) v1alpha1.AddonState {
