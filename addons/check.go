@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ const (
 	// maxQuote is the most bytes of a broken expression that an error repeats.
 	maxQuote = 100
 )
+
+var errUnread = errors.New("nobody tried")
 
 // Subject is the add-on that a check is about, as its expressions see it.
 type Subject struct {
@@ -82,7 +85,7 @@ func (p *Probe) Evaluate(facts map[string][]map[string]any, subject Subject) Fin
 	for name := range p.Check.Resources {
 		objects, found := facts[name]
 		if !found {
-			return p.refused(fmt.Sprintf("its resource %q has not been read", name))
+			return p.Unread(name, errUnread)
 		}
 		variables[name] = objects
 	}
@@ -98,6 +101,12 @@ func (p *Probe) Evaluate(facts map[string][]map[string]any, subject Subject) Fin
 		return Finding{Passed: true}
 	}
 	return Finding{Message: p.reason(variables, subject)}
+}
+
+// Unread is the finding on a check one of whose resources cannot be read, with the reason.
+func (p *Probe) Unread(resource string, reason error) Finding {
+	query := p.Check.Resources[resource]
+	return p.refused(fmt.Sprintf("its resource %q (kind %s) cannot be read: %v", resource, query.Kind, reason))
 }
 
 func (p *Probe) refused(text string) Finding { return Finding{Message: p.named(text)} }

@@ -41,7 +41,7 @@ func (c *Catalog) Current(ctx context.Context) (addons.Catalog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.made || c.key != key {
-		c.current = addons.NewCatalog(c.Builtin, list.Items)
+		c.current = c.current.Renew(c.Builtin, list.Items)
 		c.key, c.made = key, true
 	}
 	return c.current, nil

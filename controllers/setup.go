@@ -53,12 +53,16 @@ func Setup(ctx context.Context, mgr ctrl.Manager, builtin []v1alpha1.AddonDefini
 	if err := metrics.Registry.Register(addonMetrics{reader: mgr.GetClient(), clock: clock.RealClock{}}); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
+	facts, err := NewFacts(mgr.GetConfig(), clock.RealClock{})
+	if err != nil {
+		return err
+	}
 	catalog := &Catalog{Reader: mgr.GetClient(), Builtin: builtin}
 	kubernetes := &KubernetesVersion{Discovery: server, Clock: clock.RealClock{}}
 	recorder := mgr.GetEventRecorder(v1alpha1.FieldManager)
 	addon := &AddonReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Catalog: catalog, Kubernetes: kubernetes, Events: recorder, Clock: clock.RealClock{},
-		Checks: &Checks{},
+		Checks: &Checks{Facts: facts, Stability: &Stability{}, Clock: clock.RealClock{}},
 		Owners: &Owners{Live: mgr.GetAPIReader(), Census: census, Clock: clock.RealClock{}},
 		Charts: &Charts{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}},
 		Census: census,

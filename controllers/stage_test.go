@@ -38,7 +38,7 @@ type stage struct {
 	cached    client.WithWatch // reads from the cache
 	addon     *AddonReconciler
 	installer *InstallerReconciler
-	clock     *clocktesting.FakePassiveClock
+	clock     *clocktesting.FakeClock
 }
 
 func newStage(t *testing.T, definitions ...v1alpha1.AddonDefinition) *stage {
@@ -47,7 +47,7 @@ func newStage(t *testing.T, definitions ...v1alpha1.AddonDefinition) *stage {
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme, v1alpha1.AddToScheme} {
 		require.NoError(t, add(scheme))
 	}
-	s := &stage{T: t, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	s := &stage{T: t, ctx: t.Context(), clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
 	var err error
 	s.api, err = client.New(config, client.Options{Scheme: scheme})
 	require.NoError(t, err)
@@ -73,10 +73,13 @@ func (s *stage) work(c client.Client, definitions []v1alpha1.AddonDefinition) {
 	kubernetes := &KubernetesVersion{Discovery: server, Clock: s.clock}
 	objects, err := metadata.NewForConfig(config)
 	require.NoError(s, err)
+	facts, err := NewFacts(config, s.clock)
+	require.NoError(s, err)
 	census := &Census{Discovery: server, Metadata: objects, Clock: s.clock}
 	s.addon = &AddonReconciler{
 		Client: c, Live: s.api, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock,
-		Checks: &Checks{}, Owners: &Owners{Live: s.api, Census: census, Clock: s.clock}, Charts: &Charts{Client: c, Live: s.api, Clock: s.clock}, Census: census,
+		Checks: &Checks{Facts: facts, Stability: &Stability{}, Clock: s.clock},
+		Owners: &Owners{Live: s.api, Census: census, Clock: s.clock}, Charts: &Charts{Client: c, Live: s.api, Clock: s.clock}, Census: census,
 	}
 	s.installer = &InstallerReconciler{Client: c, Live: s.api, Catalog: catalog, Kubernetes: kubernetes, Events: events.NewFakeRecorder(1000), Clock: s.clock}
 }
