@@ -159,6 +159,7 @@ func (r *AddonReconciler) dismiss(ctx context.Context, addon *v1alpha1.Addon) er
 		return err
 	}
 	r.progress.forget(addon.UID)
+	r.Checks.Stability.Forget(addon.UID)
 	return nil
 }
 
