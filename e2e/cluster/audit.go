@@ -65,37 +65,47 @@ func (c *Cluster) CountRequests(from, to time.Time) (map[RequestKind]int, error)
 // Requests lists the requests that the API server received at or after from
 // and before to, in the order of their answers.
 func (c *Cluster) Requests(from, to time.Time) ([]Request, error) {
-	file, err := os.Open(c.auditLog)
-	if err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	requests, err := readRequests(file, func(r Request) bool {
-		return !r.Received.Before(from) && r.Received.Before(to)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the audit log %s: %w", c.auditLog, err)
-	}
-	return requests, nil
+	requests, _, err := c.RequestsSince(0)
+	return slices.DeleteFunc(requests, func(r Request) bool { return r.Received.Before(from) || !r.Received.Before(to) }), err
 }
 
-func readRequests(log io.Reader, wanted func(Request) bool) ([]Request, error) {
-	var requests []Request
+// RequestsSince lists the requests that the API server has answered since a
+// position in its audit log, in the order of their answers, and returns the
+// position after them. The log begins at 0.
+func (c *Cluster) RequestsSince(position int64) ([]Request, int64, error) {
+	file, err := os.Open(c.auditLog)
+	if err != nil {
+		return nil, position, fmt.Errorf("read the audit log: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	if _, err := file.Seek(position, io.SeekStart); err != nil {
+		return nil, position, fmt.Errorf("read the audit log %s: %w", c.auditLog, err)
+	}
+	requests, length, err := readRequests(file)
+	if err != nil {
+		return nil, position, fmt.Errorf("read the audit log %s: %w", c.auditLog, err)
+	}
+	return requests, position + length, nil
+}
+
+// readRequests returns also how many bytes of the log it has read. A last line
+// without its end is still being written, and does not count.
+func readRequests(log io.Reader) (requests []Request, length int64, err error) {
 	lines := bufio.NewReader(log)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return requests, nil // a last line without its end is still being written
+			return requests, length, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, length, err
 		}
+		length += int64(len(line))
 		var event auditv1.Event
 		if err := json.Unmarshal(line, &event); err != nil {
-			return nil, err
+			return nil, length, err
 		}
-		request, counts := toRequest(event)
-		if counts && wanted(request) {
+		if request, counts := toRequest(event); counts {
 			requests = append(requests, request)
 		}
 	}

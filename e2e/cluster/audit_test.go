@@ -15,8 +15,9 @@ const auditLines = `{"stage":"ResponseComplete","verb":"patch","user":{"username
 {"stage":"ResponseComplete","verb":"li`
 
 func TestReadRequests(t *testing.T) {
-	requests, err := readRequests(strings.NewReader(auditLines), func(Request) bool { return true })
+	requests, length, err := readRequests(strings.NewReader(auditLines))
 	require.NoError(t, err)
+	assert.EqualValues(t, strings.LastIndex(auditLines, "\n")+1, length, "the next reader begins with the unfinished line")
 	require.Len(t, requests, 2, "neither ends of watches nor other paths nor unfinished lines count")
 
 	patch, watch := requests[0], requests[1]
@@ -31,6 +32,6 @@ func TestReadRequests(t *testing.T) {
 }
 
 func TestReadRequestsReportsWhatItCannotRead(t *testing.T) {
-	_, err := readRequests(strings.NewReader("no JSON\n"), func(Request) bool { return true })
+	_, _, err := readRequests(strings.NewReader("no JSON\n"))
 	require.Error(t, err)
 }
