@@ -25,6 +25,9 @@ const (
 	patience = 10 * time.Minute
 )
 
+// byproducts are kinds that Kubernetes makes and deletes by itself beside others, with the labels of those. Nothing in them is worth a look.
+var byproducts = map[string]bool{"events": true, "endpoints": true, "endpointslices": true}
+
 // Census lists objects of every kind that can be listed and deleted, by their metadata alone.
 type Census struct {
 	Discovery discovery.ServerResourcesInterface
@@ -83,7 +86,7 @@ func (c *Census) kinds() ([]kind, []addons.Unseen, error) {
 		}
 		for i := range list.APIResources {
 			resource := &list.APIResources[i]
-			if slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "delete") && resource.Name != "events" {
+			if slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "delete") && !byproducts[resource.Name] {
 				kinds = append(kinds, kind{group.WithResource(resource.Name), resource.Kind, resource.Namespaced})
 			}
 		}

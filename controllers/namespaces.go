@@ -156,7 +156,7 @@ func worthKeeping(found findings) []string {
 func incidental(o object) bool {
 	_, hook := o.Annotations["helm.sh/hook"]
 	switch o.kind.GroupResource().String() {
-	case "endpoints", "endpointslices.discovery.k8s.io", "leases.coordination.k8s.io":
+	case "leases.coordination.k8s.io":
 		return true
 	case "configmaps":
 		return o.Name == "kube-root-ca.crt"

@@ -1,0 +1,161 @@
+package controllers
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kurlsh/addon-operator/addons"
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
+)
+
+func TestANamespaceGoesOnlyIfNothingIsLostWithIt(t *testing.T) {
+	const namespace = "ns-app"
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	ownedBy := func(kind, apiVersion string, uid types.UID) metav1.ObjectMeta {
+		meta := named("owned")
+		meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "owner", UID: uid}}
+		return meta
+	}
+	for name, test := range map[string]struct {
+		there client.Object
+		keeps string // what the message names; empty when the namespace goes
+	}{
+		"nothing is there":              {},
+		"somebody's object":             {there: &corev1.ConfigMap{ObjectMeta: named("mine")}, keeps: "configmaps/ns-app/mine"},
+		"somebody's Secret":             {there: &corev1.Secret{ObjectMeta: named("mine")}, keeps: "secrets/ns-app/mine"},
+		"a volume claim of the add-on":  {there: volumeClaim(namespace, "data-app-0", "app"), keeps: "persistentvolumeclaims/ns-app/data-app-0"},
+		"another tool's Helm release":   {there: helmRecord("other", namespace), keeps: "secrets/ns-app/sh.helm.release.v1.other.v1"},
+		"what Kubernetes makes":         {there: &corev1.ConfigMap{ObjectMeta: named("kube-root-ca.crt")}},
+		"the default ServiceAccount":    {there: &corev1.ServiceAccount{ObjectMeta: named("default")}},
+		"a lease of a leader":           {there: &coordinationv1.Lease{ObjectMeta: named("leader")}},
+		"a byproduct":                   {there: &corev1.Endpoints{ObjectMeta: named("app")}}, //nolint:staticcheck // deprecated, and still there
+		"what is left of a Deployment":  {there: replicaSet(ownedBy("Deployment", "apps/v1", "gone"))},
+		"something of another's":        {there: &corev1.ConfigMap{ObjectMeta: ownedBy("Node", "v1", "outside")}, keeps: "configmaps/ns-app/owned"},
+		"something of an unknown owner": {there: &corev1.ConfigMap{ObjectMeta: ownedBy("Widget", "example.com/v1", "unknown")}, keeps: "configmaps/ns-app/owned"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRemoval(t, definition("app", nil, "app"))
+			made := r.namespace(namespace)
+			assert.Equal(t, v1alpha1.FieldManager, made.Labels[v1alpha1.LabelManagedBy])
+			assert.Equal(t, "true", made.Labels[v1alpha1.LabelProtected])
+			if test.there != nil {
+				r.create(test.there)
+			}
+			r.remove("app")
+			r.endUninstall("app", addons.UninstallDone)
+			r.settle()
+
+			receipts := r.receipts()
+			require.Len(t, receipts, 1)
+			assert.Equal(t, v1alpha1.OutcomeRemoved, receipts[0].Result)
+			if test.keeps == "" {
+				assert.Nil(t, r.namespace(namespace))
+				assert.Empty(t, receipts[0].LeftBehind)
+				return
+			}
+			kept := r.namespace(namespace)
+			require.NotNil(t, kept)
+			assert.Empty(t, ourLabels(kept), "it is nobody's now")
+			assert.Contains(t, receipts[0].Message, "namespace ns-app was kept, since it holds "+test.keeps)
+			assert.Contains(t, receipts[0].LeftBehind, "namespaces/ns-app")
+		})
+	}
+}
+
+func replicaSet(meta metav1.ObjectMeta) *appsv1.ReplicaSet {
+	labels := map[string]string{"app": "app"}
+	return &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		},
+	}}
+}
+
+// ourLabels are those of the labels that the operator writes.
+func ourLabels(object client.Object) map[string]string {
+	ours := map[string]string{}
+	for _, label := range []string{v1alpha1.LabelManagedBy, v1alpha1.LabelProtected, v1alpha1.LabelAddon, v1alpha1.LabelRelease} {
+		if value, labelled := object.GetLabels()[label]; labelled {
+			ours[label] = value
+		}
+	}
+	return ours
+}
+
+func TestANamespaceThatWasThereBeforeStaysAndLosesOurLabels(t *testing.T) {
+	def := definition("app", nil, "app")
+	def.Spec.Releases[0].Namespace = "older"
+	def.Spec.Releases[0].NamespaceLabels = map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}
+	labels := map[string]string{"mine": "yes"}
+	older := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "older", Labels: labels}}
+	s := newStage(t)
+	require.NoError(t, client.IgnoreAlreadyExists(s.api.Create(s.ctx, older)))
+	r := newRemoval(t, def)
+	during := r.namespace("older").Labels
+	assert.Equal(t, "true", during[v1alpha1.LabelProtected])
+	assert.Equal(t, "privileged", during["pod-security.kubernetes.io/enforce"])
+	assert.NotContains(t, during, v1alpha1.LabelManagedBy)
+
+	r.remove("app")
+	r.endUninstall("app", addons.UninstallDone)
+	r.settle()
+	after := r.namespace("older").Labels
+	delete(after, corev1.LabelMetadataName)
+	assert.Equal(t, labels, after)
+	assert.Equal(t, []v1alpha1.Receipt{{Name: "app", Version: "1.0.0", Result: v1alpha1.OutcomeRemoved}}, r.receipts())
+}
+
+func TestASharedNamespaceGoesWithTheLastAddOn(t *testing.T) {
+	for name, order := range map[string][]string{"in order": {"app", "beta"}, "the other way round": {"beta", "app"}} {
+		t.Run(name+", one after the other", func(t *testing.T) {
+			r := newSharing(t)
+			r.remove(order[0])
+			r.endUninstall(order[0], addons.UninstallDone)
+			r.settle()
+			require.NotNil(t, r.namespace("ns-app"))
+			assert.Len(t, ourLabels(r.namespace("ns-app")), 2, "it is still ours")
+			r.remove(order...)
+			r.endUninstall(order[1], addons.UninstallDone)
+			r.settle()
+			assert.Nil(t, r.namespace("ns-app"))
+		})
+		t.Run(name+", both at once", func(t *testing.T) {
+			r := newSharing(t)
+			r.remove(order...)
+			for _, addon := range order {
+				r.endUninstall(addon, addons.UninstallDone)
+			}
+			for _, addon := range order { // each looks while the other is there too, and dies before it lets go
+				r.work(r.cached, r.definitions)
+				r.catchUp()
+				o, err := r.addon.observe(r.ctx, get(r.stage, addon, &v1alpha1.Addon{}))
+				require.NoError(t, err)
+				d, err := r.addon.depart(r.ctx, o)
+				require.NoError(t, err)
+				_, err = r.addon.dropNamespaces(r.ctx, d.spaces)
+				require.NoError(t, err)
+			}
+			assert.Nil(t, r.namespace("ns-app"))
+			r.settle()
+			assert.Len(t, r.receipts(), 2)
+		})
+	}
+}
+
+// newSharing has two add-ons in one namespace, and enough others that both can be removed.
+func newSharing(t *testing.T) removal {
+	t.Helper()
+	beta := definition("beta", nil, "beta")
+	beta.Spec.Releases[0].Namespace = "ns-app"
+	return newRemoval(t, definition("app", nil, "app"), beta, definition("more", nil, "more"))
+}
