@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,6 +47,7 @@ func (s *stage) makeCogs(of *addons.Release, versions ...string) {
 	}
 	require.NoError(s, s.api.Create(s.ctx, crd))
 	s.Cleanup(func() {
+		s.ctx = context.Background()
 		require.NoError(s, s.api.Delete(s.ctx, crd))
 		require.Eventually(s, func() bool { return s.liveCogs() == nil }, 10*time.Second, 5*time.Millisecond)
 	})
