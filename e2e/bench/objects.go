@@ -27,6 +27,8 @@ type task struct {
 	// pods gives each a Deployment, so that Helm and Flux have something to wait for. Where only the operator is measured,
 	// they would but take the machine's time.
 	pods bool
+	// gates keeps each from being removed.
+	gates bool
 }
 
 func addonName(i int) string { return fmt.Sprintf("bench-%03d", i) }
@@ -44,6 +46,9 @@ func (t task) definition(i int, charts string) *v1alpha1.AddonDefinition {
 				Version: version, Releases: map[string]v1alpha1.ReleaseVersion{name: {ChartVersion: version}},
 			}},
 		},
+	}
+	if t.gates {
+		def.Spec.Gates = []v1alpha1.Gate{volumesLeft()}
 	}
 	if t.chained && i > 0 {
 		def.Spec.Requires = []v1alpha1.Requirement{{Addon: addonName(i - 1)}}

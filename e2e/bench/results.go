@@ -76,6 +76,8 @@ var targets = []target{
 	{"independent/ours", figureMemory, 80},
 	{"steady/100", figureSteady, 0},
 	{"steady/100", figureLists, 0},
+	{"gates/100", figureSteady, 0},
+	{"gates/100", figureLists, 60},
 	{"steady/100", figureChecked, 0}, // the steady state includes Flux's regular checks
 	{"change/100", figureFewWrites, 4},
 	{"change/100", figureLatency, 0.2},

@@ -17,6 +17,7 @@ var (
 	independent = task{count: 100, pods: true}
 	many        = task{count: 100}
 	verymany    = task{count: 500}
+	guarded     = task{count: 100, gates: true}
 )
 
 // run measures one contestant at one task.
@@ -66,6 +67,7 @@ func runs() []run {
 		{name: "independent/ours", about: "100 add-ons that need nothing", measure: ours(independent)},
 		{name: "independent/flux", about: "the same 100 HelmReleases applied at once", measure: plain(independent, false)},
 		{name: "steady/100", about: "a minute in which nothing changes", measure: steady(many)},
+		{name: "gates/100", about: "a minute in which the closed gates of 100 add-ons hold their removal, with 500 volumes to look through", measure: gates(guarded)},
 		{name: "change/100", about: "one add-on among 100 gets new values", measure: change(many)},
 		{name: "change/500", about: "one add-on among 500 gets new values", long: true, measure: change(verymany)},
 	}
