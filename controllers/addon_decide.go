@@ -41,6 +41,9 @@ func (r *AddonReconciler) answer(ctx context.Context, o *addons.Observation, d a
 		if o.Owners[release.Name], err = r.Owners.Find(ctx, release); err != nil {
 			return 0, err
 		}
+		if o.Owners[release.Name] != (addons.OwnerFinding{}) {
+			again = sooner(again, findingPoll)
+		}
 	}
 	for _, release := range d.Ask.Charts {
 		if o.Charts == nil {
@@ -49,15 +52,23 @@ func (r *AddonReconciler) answer(ctx context.Context, o *addons.Observation, d a
 		if o.Charts[release.Name], err = r.Charts.Find(ctx, release); err != nil {
 			return 0, err
 		}
-		if o.Charts[release.Name].Waiting != "" {
+		switch finding := o.Charts[release.Name]; {
+		case finding.Waiting != "":
 			again = sooner(again, chartPoll)
+		case finding.Problem != "":
+			again = sooner(again, findingPoll)
 		}
 	}
 	return again, nil
 }
 
-// chartPoll is how often a chart that is waited for is looked at, beside what its events tell.
-const chartPoll = 5 * time.Second
+const (
+	// chartPoll is how often a chart that is waited for is looked at, beside what its events tell.
+	chartPoll = 5 * time.Second
+	// findingPoll is how often an add-on that is held by what others have in the cluster looks whether they have put it right: no watch
+	// tells of it.
+	findingPoll = 30 * time.Second
+)
 
 func (r *AddonReconciler) check(ctx context.Context, o *addons.Observation, d addons.Decision) (time.Duration, error) {
 	if len(d.Ask.Checks) == 0 {
