@@ -50,6 +50,7 @@ func TestAHelmReleaseDeletedByHandComesBack(t *testing.T) {
 
 	_, err := s.kubectl("", "annotate", "helmrelease", "revive-a", "-n", v1alpha1.Namespace, "addons.kurl.sh/allow-delete=revive-a")
 	require.NoError(t, err)
+	s.liftedEvent("HelmRelease", "revive-a")
 	_, err = s.kubectl("", "delete", "helmrelease", "revive-a", "-n", v1alpha1.Namespace)
 	require.NoError(t, err)
 	s.eventually("it is back", func(t *assert.CollectT) { assert.NotEqual(t, before.UID, s.helmRelease(t, "revive-a").UID) })
