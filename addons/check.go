@@ -55,6 +55,9 @@ func (c *compiler) probe(path *field.Path, check *v1alpha1.Check) (*Probe, field
 	if len(errs) > 0 {
 		return nil, errs // there would be no sense in what the compiler says
 	}
+	if check.Expression == "" {
+		return nil, field.ErrorList{field.Required(path.Child("expression"), "text in CEL that is true or false")}
+	}
 	p := &Probe{Check: check, path: path, expression: c.compile(check.Expression, lists, cel.BoolType)}
 	if p.expression.problem != "" {
 		errs = append(errs, field.Invalid(path.Child("expression"), oneLine(check.Expression, maxQuote), p.expression.problem))
