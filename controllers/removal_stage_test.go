@@ -35,6 +35,7 @@ func newRemoval(t *testing.T, leaving v1alpha1.AddonDefinition, others ...v1alph
 	definitions := append([]v1alpha1.AddonDefinition{leaving, definition("stays", nil, "stays")}, others...)
 	r := removal{newStage(t, definitions...), definitions}
 	r.clearNamespaces()
+	t.Cleanup(r.clearDefaults)
 	var all []v1alpha1.InstallerAddon
 	for i := range definitions {
 		all = append(all, wanted(definitions[i].Name, "1.0.0"))
@@ -58,6 +59,17 @@ func (r removal) clearNamespaces() {
 		}
 	}
 	r.finishNamespaces()
+}
+
+// clearDefaults deletes what was handed over, which the stage does not take for ours.
+func (r removal) clearDefaults() {
+	var list corev1.ConfigMapList
+	require.NoError(r, r.api.List(context.Background(), &list, client.InNamespace(v1alpha1.Namespace)))
+	for i := range list.Items {
+		if strings.Contains(list.Items[i].Name, "-defaults-") {
+			require.NoError(r, client.IgnoreNotFound(r.api.Delete(context.Background(), &list.Items[i])))
+		}
+	}
 }
 
 // playInstall does to a HelmRelease what helm-controller does when it installs it.
@@ -141,7 +153,8 @@ func (r removal) create(object client.Object) {
 	require.NoError(r, r.api.Create(r.ctx, object))
 	r.Cleanup(func() {
 		ctx := context.Background() // the test's own is over
-		if namespace := object.GetNamespace(); namespace != "" { // without it nothing in it can be changed
+		namespace := object.GetNamespace()
+		if namespace != "" { // without it nothing in it can be changed
 			require.NoError(r, client.IgnoreAlreadyExists(r.api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})))
 		}
 		require.NoError(r, client.IgnoreNotFound(r.api.Delete(ctx, object)))
