@@ -79,6 +79,10 @@ test-unit: ## Run the tests that need no cluster.
 e2e: ## Run the user stories on a real cluster; RUN='Install|Remove' selects some.
 	$(GO_TEST) -p 1 -v -run='$(RUN)' ./e2e/...
 
+.PHONY: chaos
+chaos: ## Break everything around the operator until it was killed 300 times; ARGS='-seed 7 -kills 50' changes that.
+	go run ./e2e/chaos $(ARGS)
+
 .PHONY: bench
 bench: ## Measure against Flux and Helm on the same charts.
 	go run ./e2e/bench

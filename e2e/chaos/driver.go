@@ -150,15 +150,7 @@ func (d *driver) wantAll(ctx context.Context) error {
 
 // mend takes everything back that would keep the world from settling, as people do at the end of a bad day.
 func (d *driver) mend(ctx context.Context) error {
-	for _, m := range d.world {
-		if d.wants(m) {
-			d.want(m)
-			d.will.wanted[m.name] = max(d.will.wanted[m.name], d.will.highest[m.name])
-			for _, need := range m.needs {
-				d.wantByName(need)
-			}
-		}
-	}
+	d.complete()
 	for _, name := range slices.Sorted(maps.Keys(d.will.off)) {
 		if err := d.turn(ctx, name, true); err != nil {
 			return err
@@ -180,10 +172,14 @@ func (d *driver) mend(ctx context.Context) error {
 	return nil
 }
 
-func (d *driver) wantByName(name string) {
-	for _, m := range d.world {
-		if m.name == name {
-			d.want(m)
+// complete makes the list one that can be met: with all that its add-ons need, and nowhere below what may be running.
+func (d *driver) complete() {
+	for _, m := range slices.Backward(d.world) {
+		if d.wants(m) {
+			d.will.wanted[m.name] = max(d.will.wanted[m.name], d.will.highest[m.name])
+			for _, other := range d.members(func(other member) bool { return slices.Contains(m.needs, other.name) }) {
+				d.want(other)
+			}
 		}
 	}
 }

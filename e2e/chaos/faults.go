@@ -75,7 +75,7 @@ func ratesPerVerb() map[verb]rates {
 
 const (
 	longestDelay = 500 * time.Millisecond
-	longestWatch = 15 * time.Second // of those that are cut
+	longestWatch = 10 * time.Second // of those that are cut
 )
 
 // dice choose faults. They are safe for concurrent use.

@@ -28,7 +28,7 @@ func (j *journal) write(format string, args ...any) {
 	fmt.Fprintln(j.file, line)
 }
 
-func (j *journal) print(out io.Writer) {
+func (j *journal) report(out io.Writer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, line := range j.lines {

@@ -212,7 +212,7 @@ func (p *proxy) watch(w http.ResponseWriter, c call, f fault) {
 	maps.Copy(w.Header(), response.Header)
 	w.WriteHeader(response.StatusCode)
 	if err := stream(w, response.Body); err != nil {
-		panic(http.ErrAbortHandler) // breaks the connection off, as opposed to ending the answer
+		sever(w) // as opposed to ending the answer
 	}
 }
 
@@ -241,12 +241,12 @@ func stream(w http.ResponseWriter, from io.Reader) error {
 }
 
 // refuse answers as an API server does that has too much to do.
-func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
+func refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
+	w.WriteHeader(int(code))
 	_ = json.NewEncoder(w).Encode(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   metav1.StatusFailure, Message: "chaos", Reason: reason, Code: int32(code),
+		Status:   metav1.StatusFailure, Message: "chaos", Reason: reason, Code: code,
 	})
 }
 
@@ -254,7 +254,7 @@ func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 func sever(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		return // the connection is broken already
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // a reset, not an orderly end

@@ -76,7 +76,7 @@ func run(ctx context.Context, opts options, out io.Writer) (err error) {
 	begun := time.Now()
 	err = c.rounds(ctx)
 	fmt.Fprintf(out, "\nseed %d, %s\n", opts.seed, time.Since(begun).Round(time.Second))
-	c.tally.print(out)
+	c.tally.report(out)
 	if err != nil {
 		c.explain()
 	}
@@ -230,7 +230,7 @@ func (c *chaos) settle(ctx context.Context) error {
 // explain prints what people need who look into a failure.
 func (c *chaos) explain() {
 	fmt.Fprintf(c.out, "\nWhat happened last:\n")
-	c.journal.print(c.out)
+	c.journal.report(c.out)
 	fmt.Fprintf(c.out, "\nAll of it is in %s, if that was kept (-dir). Again: make chaos ARGS='-seed %d'\n", c.cluster.Dir(), c.options.seed)
 }
 

@@ -80,8 +80,8 @@ func (t *tally) broken() []violation {
 	return slices.Clone(t.violations)
 }
 
-// print writes a section a line: its sum, and what it is made of, the most frequent first.
-func (t *tally) print(out io.Writer) {
+// report writes a section a line: its sum, and what it is made of, the most frequent first.
+func (t *tally) report(out io.Writer) {
 	for _, section := range sections {
 		fmt.Fprintf(out, "%-16s %5d  %s\n", section, t.total(section), t.parts(section))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,33 +88,37 @@ func (w *watcher) watch(ctx context.Context) error {
 	return together(append(begin, func() error { return w.judgeSteadily(ctx) })...)
 }
 
-// follow delivers every state of the objects of a kind, from now on, in order.
+// follow delivers every state of the objects of a kind, from now on, in order, until the context ends.
 func follow[T client.Object](ctx context.Context, api client.WithWatch, list client.ObjectList, note func(bool, T), options ...client.ListOption) error {
 	revision := ""
-	for ctx.Err() == nil {
+	for {
 		from := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: revision, AllowWatchBookmarks: true}}
 		watching, err := api.Watch(ctx, list, append(slices.Clone(options), from)...)
-		if ctx.Err() != nil {
-			return nil
+		if err == nil {
+			revision, err = deliver(watching, revision, note)
+		}
+		if errors.Is(context.Cause(ctx), context.Canceled) {
+			return nil //nolint:nilerr // the watch was to end
 		}
 		if err != nil {
 			return fmt.Errorf("watch %T: %w", list, err)
 		}
-		for event := range watching.ResultChan() {
-			object, ok := event.Object.(T)
-			if ctx.Err() != nil {
-				return nil
-			}
-			if !ok {
-				return fmt.Errorf("watch %T: %s %v", list, event.Type, event.Object)
-			}
-			revision = object.GetResourceVersion()
-			if event.Type != watch.Bookmark {
-				note(event.Type == watch.Deleted, object)
-			}
+	}
+}
+
+// deliver returns the last revision that a watch has come to.
+func deliver[T client.Object](watching watch.Interface, revision string, note func(bool, T)) (string, error) {
+	for event := range watching.ResultChan() {
+		object, ok := event.Object.(T)
+		if !ok {
+			return revision, fmt.Errorf("%s %v", event.Type, event.Object)
+		}
+		revision = object.GetResourceVersion()
+		if event.Type != watch.Bookmark {
+			note(event.Type == watch.Deleted, object)
 		}
 	}
-	return nil
+	return revision, nil
 }
 
 func momentOf(object client.Object) moment {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/require"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// slice of storms that every change has to stand, three minutes with the rests. The whole is make chaos.
+const slice = 3 * stormLength
+
+func TestASliceOfChaos(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
+	opts := options{seed: rand.Uint64N(1e6), kills: math.MaxInt, lasts: slice, dir: t.TempDir()}
+	require.NoError(t, run(t.Context(), opts, t.Output()))
+}
+
+func TestTheWorldIsWorthWhile(t *testing.T) {
+	names := map[string]bool{}
+	for _, m := range theWorld() {
+		for _, before := range append(m.needs, m.likes...) {
+			require.True(t, names[before], "%s comes after %s, which is not before it in the world", m.name, before)
+		}
+		names[m.name] = true
+		require.Len(t, m.definition("http://charts").Spec.Releases, len(m.charts))
+	}
+	require.Less(t, 2*time.Second, slice)
+}
