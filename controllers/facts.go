@@ -43,7 +43,8 @@ type Facts struct {
 	metadata  metadata.Interface
 	discovery rest.Interface
 	clock     clock.WithDelayedExecution
-	limit     int
+	limit     int // of objects that a query finds
+	page      int64
 	big       chan struct{} // holds one for each big read that is under way
 
 	mu     sync.Mutex
@@ -74,7 +75,7 @@ func NewFacts(config *rest.Config, clock clock.WithDelayedExecution) (*Facts, er
 		return nil, fmt.Errorf("connecting to the API server's discovery: %w", err)
 	}
 	return &Facts{
-		dynamic: objects, metadata: names, discovery: server.RESTClient(), clock: clock, limit: maxObjects, big: make(chan struct{}, bigReads),
+		dynamic: objects, metadata: names, discovery: server.RESTClient(), clock: clock, limit: maxObjects, page: factsPage, big: make(chan struct{}, bigReads),
 		shared: map[string]*reading{}, known: map[schema.GroupVersionKind]kind{},
 	}, nil
 }
@@ -178,7 +179,7 @@ func (f *Facts) list(ctx context.Context, k kind, query v1alpha1.ResourceQuery) 
 	if query.Namespace != "" && !k.namespaced {
 		return nil, fmt.Errorf("objects of kind %s are in no namespace: leave out namespace %q", k.name, query.Namespace)
 	}
-	options := metav1.ListOptions{Limit: factsPage}
+	options := metav1.ListOptions{Limit: f.page}
 	if query.Selector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(query.Selector)
 		if err != nil {
