@@ -50,6 +50,7 @@ func accidents() map[string]accident {
 		"its finalizer is taken off":       {patchRelease + `{"metadata":{"finalizers":["finalizers.fluxcd.io"]}}`, []string{"kubectl describe addon guard-a", releaseEscape}, onRelease, releaseHatch},
 		"its label is taken off":           {"label helmrelease guard-a -n kurl-addons addons.kurl.sh/protected-", []string{"Leave the label", releaseEscape}, onRelease, releaseHatch},
 		"an Addon is deleted":              {"delete addon guard-a", []string{"take guard-a out of spec.addons of its Installer: kubectl edit installer guard", addonEscape}, "addon/guard-a", releaseHatch},
+		"an Addon is edited":               {`patch addon guard-a --type=merge -p {"spec":{"state":"Absent"}}`, []string{"Change guard-a in its Installer: kubectl edit installer guard", addonEscape}, "addon/guard-a", releaseHatch},
 		"an Addon's finalizer goes":        {`patch addon guard-a --type=merge -p {"metadata":{"finalizers":null}}`, []string{"kubectl describe addon guard-a", addonEscape}, "addon/guard-a", releaseHatch},
 		"an Addon's label goes":            {"label addon guard-a addons.kurl.sh/protected-", []string{"Leave the label", addonEscape}, "addon/guard-a", releaseHatch},
 		"an Installer is deleted":          {"delete installer guard", []string{"it uninstalls guard-a, guard-b", "kubectl edit installer guard", "kubectl annotate installer guard " + confirm}, "installer/guard", confirm},
@@ -92,7 +93,7 @@ func TestAccidentsAreDenied(t *testing.T) {
 			_, err := s.kubectl("", a.words()...)
 			require.ErrorContains(t, err, "Forbidden")
 			for _, part := range a.says {
-				assert.ErrorContains(t, err, part)
+				assert.Contains(t, err.Error(), part)
 			}
 			s.lifted(a, func() {
 				_, err := s.kubectl("", a.words("--dry-run=server")...)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 	"github.com/kurlsh/addon-operator/e2e/cluster"
@@ -55,8 +60,39 @@ func TestUninstallingTheOperatorInTheWrongOrderLosesNothing(t *testing.T) {
 	s.installerReady()
 	assert.Equal(t, before, s.releases("leaving-a", "leaving-b"))
 
-	s.followTheManual(root, "Uninstalling the operator")
+	s.followTheManual("Uninstalling the operator")
 	s.nothingIsLeft()
+}
+
+func TestWhoDeletesTheOperatorsNamespaceOnPurposeKeepsWhatRuns(t *testing.T) {
+	t.Parallel()
+	s := tell(t, ownWorld(t), "emptied")
+	s.define("emptied-a", "tiny")
+	s.install(`{addons: [{name: emptied-a}]}`)
+	s.installerReady()
+	before, release := s.rendered(t, "emptied-a"), s.helmRelease(t, "emptied-a")
+
+	for _, command := range []string{"annotate namespace kurl-addons addons.kurl.sh/allow-delete=kurl-addons", "delete namespace kurl-addons --wait=false"} {
+		_, err := s.kubectl("", strings.Fields(command)...)
+		require.NoError(t, err)
+	}
+	s.eventually("everything unprotected in it has gone", func(t *assert.CollectT) {
+		for _, object := range []client.Object{&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.FieldManager}}, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.FieldManager}}} {
+			assert.True(t, apierrors.IsNotFound(s.api.Get(context.Background(), key(object, object.GetName()), object)), "%T", object)
+		}
+	})
+	require.NoError(t, s.Kill(t.Context(), cluster.Operator))
+	after := s.helmRelease(t, "emptied-a")
+	assert.Equal(t, release.UID, after.UID)
+	assert.Nil(t, after.DeletionTimestamp)
+	assert.Equal(t, before.ResourceVersion, s.rendered(t, "emptied-a").ResourceVersion)
+
+	s.followTheManual("A namespace that hangs")
+	assert.Equal(t, before.ResourceVersion, s.rendered(t, "emptied-a").ResourceVersion, "Flux has not touched it")
+	s.operatorComesBack()
+	s.install(`{addons: [{name: emptied-a, adopt: true}]}`)
+	s.installerReady()
+	assert.Equal(t, before.UID, s.rendered(t, "emptied-a").UID, "it was taken over, not made anew")
 }
 
 // releases tells of each release what would change if Flux did something about it.
@@ -84,11 +120,13 @@ func (s *story) operatorComesBack() {
 }
 
 // followTheManual runs the commands of a section of docs/removal.md, for the story's Installer.
-func (s *story) followTheManual(root, section string) {
+func (s *story) followTheManual(section string) {
 	s.t.Helper()
+	root, err := cluster.Checkout()
+	require.NoError(s.t, err)
 	manual, err := os.ReadFile(filepath.Join(root, "docs", "removal.md"))
 	require.NoError(s.t, err)
-	_, text, found := strings.Cut(string(manual), "\n## "+section+"\n")
+	_, text, found := strings.Cut(string(manual), "# "+section+"\n")
 	require.True(s.t, found, "docs/removal.md has no section %q", section)
 	_, text, _ = strings.Cut(text, "\n```sh\n")
 	commands, _, found := strings.Cut(text, "\n```\n")
