@@ -81,11 +81,22 @@ func Conclude(t Traces) v1alpha1.Receipt {
 		sentences = append(sentences, namespace.sentence())
 		left = append(left, "namespaces/"+namespace.Name)
 	}
-	sentences = append(sentences, unseenSentences(t.Unseen)...)
+	sentences = append(sentences, unseenSentences(t.relevant())...)
 	left = append(left, t.Kept...)
 	receipt.LeftBehind, sentences = cut(left, sentences)
 	receipt.Message = strings.Join(sentences, "; ")
 	return receipt
+}
+
+// relevant are the unseen kinds that matter. Once every uninstall was seen, those are the kinds whose CRDs or possible objects were kept.
+func (t Traces) relevant() []Unseen {
+	if slices.ContainsFunc(t.Releases, func(trace Trace) bool { return !trace.Known || trace.Uninstall != UninstallDone }) {
+		return t.Unseen
+	}
+	return slices.DeleteFunc(slices.Clone(t.Unseen), func(kind Unseen) bool {
+		mayHold := func(namespace KeptNamespace) bool { return slices.Contains(namespace.Unseen, kind.Resource) }
+		return !slices.Contains(t.Kept, "customresourcedefinitions/"+kind.Resource) && !slices.ContainsFunc(t.Namespaces, mayHold)
+	})
 }
 
 // cut keeps a list of what is left behind short, and says so.

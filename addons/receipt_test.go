@@ -63,10 +63,14 @@ func TestConcludeTellsTheTruth(t *testing.T) {
 			result: v1alpha1.OutcomeOrphaned,
 			says:   []string{"was not seen", "widgets.example.com", `addons.kurl.sh/aggregate-to-facts: "true"`},
 		},
-		"proven, and not everything could be looked at": {
-			traces: Traces{Releases: trace(UninstallDone, nil), Unseen: []Unseen{{Resource: "widgets.example.com", Forbidden: true}, {Resource: "gadgets.example.com", Problem: "webhook away"}}},
+		"proven, and other kinds could not be looked at": {
+			traces: Traces{Releases: trace(UninstallDone, nil), Unseen: []Unseen{{Resource: "widgets.example.com", Forbidden: true}}}, result: v1alpha1.OutcomeRemoved,
+		},
+		"proven, and the kinds that it brought could not be looked at": {
+			traces: Traces{Releases: trace(UninstallDone, nil), Kept: []string{"customresourcedefinitions/gadgets.example.com", "customresourcedefinitions/widgets.example.com"}, Unseen: []Unseen{{Resource: "widgets.example.com", Forbidden: true}, {Resource: "gadgets.example.com", Problem: "webhook away"}}},
 			result: v1alpha1.OutcomeRemoved,
 			says:   []string{"may not list widgets.example.com", "gadgets.example.com (webhook away)"},
+			left:   []string{"customresourcedefinitions/gadgets.example.com", "customresourcedefinitions/widgets.example.com"},
 		},
 		"deleted past the operator, with everything there": {
 			traces: Traces{Releases: trace(UninstallUnderway, func(t *Trace) { t.Known = false; t.Storage = []string{record} })},
@@ -90,10 +94,17 @@ func TestConcludeTellsTheTruth(t *testing.T) {
 			result: v1alpha1.OutcomeOrphaned, says: []string{"1 object is left: deployments/ns/app"}, left: []string{"deployments/ns/app"},
 		},
 		"a namespace that stays is left behind, and said why": {
-			traces: Traces{Releases: trace(UninstallDone, nil), Namespaces: []KeptNamespace{{Name: "ns", Holds: []string{"configmaps/ns/mine"}, Unseen: []string{"widgets.example.com"}}}},
+			traces: Traces{
+				Releases:   trace(UninstallDone, nil),
+				Namespaces: []KeptNamespace{{Name: "ns", Holds: []string{"configmaps/ns/mine"}, Unseen: []string{"widgets.example.com"}}},
+				Unseen:     []Unseen{{Resource: "widgets.example.com", Forbidden: true}, {Resource: "gadgets.example.com", Forbidden: true}},
+			},
 			result: v1alpha1.OutcomeRemoved,
-			says:   []string{"namespace ns was kept, since it holds configmaps/ns/mine and may hold widgets.example.com"},
-			left:   []string{"namespaces/ns"},
+			says: []string{
+				"namespace ns was kept, since it holds configmaps/ns/mine and may hold widgets.example.com",
+				`may not list widgets.example.com, and did not look there: allow it with a ClusterRole`,
+			},
+			left: []string{"namespaces/ns"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
