@@ -139,12 +139,12 @@ func (r *AddonReconciler) dropNamespaces(ctx context.Context, spaces []space) ([
 	return kept, nil
 }
 
-// worthKeeping names what is neither on its way out nor made by Kubernetes itself.
+// worthKeeping names what is neither on its way out, nor incidental or owned by what is.
 func worthKeeping(found findings) []string {
 	going := leaving(found)
 	var names []string
 	for _, o := range found.objects {
-		if !incidental(o) && !going[o.UID] {
+		if !going[o.UID] {
 			names = append(names, o.path())
 		}
 	}
@@ -169,7 +169,7 @@ func incidental(o object) bool {
 	}
 }
 
-// leaving finds what is being deleted in a namespace, or will be since all its owners have gone or are leaving.
+// leaving finds what is incidental or being deleted in a namespace, or will be since all its owners have gone or are leaving.
 func leaving(found findings) map[types.UID]bool {
 	there := map[types.UID]bool{}
 	for _, o := range found.objects {
@@ -186,7 +186,7 @@ func leaving(found findings) map[types.UID]bool {
 		more = false
 		for _, o := range found.objects {
 			stays := func(owner metav1.OwnerReference) bool { return !goes(owner) }
-			if !going[o.UID] && (o.terminating() || len(o.OwnerReferences) > 0 && !slices.ContainsFunc(o.OwnerReferences, stays)) {
+			if !going[o.UID] && (incidental(o) || o.terminating() || len(o.OwnerReferences) > 0 && !slices.ContainsFunc(o.OwnerReferences, stays)) {
 				going[o.UID], more = true, true
 			}
 		}

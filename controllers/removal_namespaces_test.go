@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,18 +27,28 @@ func TestANamespaceGoesOnlyIfNothingIsLostWithIt(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		there client.Object
+		owns  func(types.UID) client.Object
 		keeps string // what the message names; empty when the namespace goes
 	}{
-		"nothing is there":              {},
-		"somebody's object":             {there: &corev1.ConfigMap{ObjectMeta: named("mine")}, keeps: "configmaps/ns-app/mine"},
-		"somebody's Secret":             {there: &corev1.Secret{ObjectMeta: named("mine")}, keeps: "secrets/ns-app/mine"},
-		"a volume claim of the add-on":  {there: volumeClaim(namespace, "data-app-0", "app"), keeps: "persistentvolumeclaims/ns-app/data-app-0"},
-		"another tool's Helm release":   {there: helmRecord("other", namespace), keeps: "secrets/ns-app/sh.helm.release.v1.other.v1"},
-		"what Kubernetes makes":         {there: &corev1.ConfigMap{ObjectMeta: named("kube-root-ca.crt")}},
-		"the default ServiceAccount":    {there: &corev1.ServiceAccount{ObjectMeta: named("default")}},
-		"a lease of a leader":           {there: &coordinationv1.Lease{ObjectMeta: named("leader")}},
-		"a byproduct":                   {there: &corev1.Endpoints{ObjectMeta: named("app")}}, //nolint:staticcheck // deprecated, and still there
-		"what is left of a Deployment":  {there: replicaSet(ownedBy("Deployment", "apps/v1", "gone"))},
+		"nothing is there":             {},
+		"somebody's object":            {there: &corev1.ConfigMap{ObjectMeta: named("mine")}, keeps: "configmaps/ns-app/mine"},
+		"somebody's Secret":            {there: &corev1.Secret{ObjectMeta: named("mine")}, keeps: "secrets/ns-app/mine"},
+		"a volume claim of the add-on": {there: volumeClaim(namespace, "data-app-0", "app"), keeps: "persistentvolumeclaims/ns-app/data-app-0"},
+		"another tool's Helm release":  {there: helmRecord("other", namespace), keeps: "secrets/ns-app/sh.helm.release.v1.other.v1"},
+		"what Kubernetes makes":        {there: &corev1.ConfigMap{ObjectMeta: named("kube-root-ca.crt")}},
+		"the default ServiceAccount":   {there: &corev1.ServiceAccount{ObjectMeta: named("default")}},
+		"a lease of a leader":          {there: &coordinationv1.Lease{ObjectMeta: named("leader")}},
+		"a byproduct":                  {there: &corev1.Endpoints{ObjectMeta: named("app")}}, //nolint:staticcheck // deprecated, and still there
+		"what is left of a Deployment": {there: replicaSet(ownedBy("Deployment", "apps/v1", "gone"))},
+		"what a hook has left": {
+			there: &batchv1.Job{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hook", Annotations: map[string]string{"helm.sh/hook": "pre-install"}},
+				Spec:       batchv1.JobSpec{Template: podTemplate(corev1.RestartPolicyNever)},
+			},
+			owns: func(uid types.UID) client.Object {
+				return &corev1.ConfigMap{ObjectMeta: ownedBy("Job", "batch/v1", uid)}
+			},
+		},
 		"something of another's":        {there: &corev1.ConfigMap{ObjectMeta: ownedBy("Node", "v1", "outside")}, keeps: "configmaps/ns-app/owned"},
 		"something of an unknown owner": {there: &corev1.ConfigMap{ObjectMeta: ownedBy("Widget", "example.com/v1", "unknown")}, keeps: "configmaps/ns-app/owned"},
 	} {
@@ -48,6 +59,9 @@ func TestANamespaceGoesOnlyIfNothingIsLostWithIt(t *testing.T) {
 			assert.Equal(t, "true", made.Labels[v1alpha1.LabelProtected])
 			if test.there != nil {
 				r.create(test.there)
+			}
+			if test.owns != nil {
+				r.create(test.owns(test.there.GetUID()))
 			}
 			r.remove("app")
 			r.endUninstall("app", addons.UninstallDone)
@@ -71,14 +85,15 @@ func TestANamespaceGoesOnlyIfNothingIsLostWithIt(t *testing.T) {
 }
 
 func replicaSet(meta metav1.ObjectMeta) *appsv1.ReplicaSet {
-	labels := map[string]string{"app": "app"}
-	return &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
-		},
-	}}
+	template := podTemplate(corev1.RestartPolicyAlways)
+	return &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template}}
+}
+
+func podTemplate(policy corev1.RestartPolicy) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "app"}},
+		Spec:       corev1.PodSpec{RestartPolicy: policy, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+	}
 }
 
 // ourLabels are those of the labels that the operator writes.
