@@ -48,7 +48,7 @@ func (want decision) check(t *testing.T, o Observation) {
 		charts = append(charts, release.Name+" "+release.ChartVersion)
 	}
 	assert.Equal(t, chartsOf(o.Definition, want.writes), charts)
-	assert.Equal(t, want.deletes, d.Delete)
+	assert.ElementsMatch(t, want.deletes, d.Delete)
 	assert.Equal(t, want.gone, d.Gone)
 	assert.Equal(t, want.path, d.Path)
 	var pokes []string

@@ -11,7 +11,7 @@ import (
 // decideRemoval uninstalls an add-on's releases from the last to the first, once no other add-on depends on them and its gates let
 // them go. A HelmRelease that Flux is done with is kept until all are, as evidence of what became of it.
 func decideRemoval(o Observation) Decision {
-	d := Decision{Poke: retries(o.Releases)}
+	d := Decision{}
 	if o.Definition != nil {
 		d.Running = RunningVersion(o.Definition, o.Releases)
 	}
@@ -26,12 +26,13 @@ func decideRemoval(o Observation) Decision {
 		}
 	default:
 		d.Hold = holdSuspendedRemoval(o.Releases)
-		if names := removable(o.Releases); d.Hold == nil && len(names) > 0 {
-			d.Delete, d.Hold = names, d.holdRemoval(o)
+		d.Delete, d.Poke = removable(o.Releases), retries(o.Releases)
+		if d.Hold == nil && len(d.Delete)+len(d.Poke) > 0 {
+			d.Hold = d.holdRemoval(o)
 		}
 	}
 	if d.Hold != nil {
-		d.Delete = nil
+		d.Delete, d.Poke = nil, nil
 	}
 	return d
 }
@@ -64,15 +65,18 @@ func holdSuspendedRemoval(observed map[string]Observed) *Hold {
 
 // removable names the releases that no other one of the add-on depends on and that are not being deleted already.
 func removable(observed map[string]Observed) []string {
+	return slices.DeleteFunc(last(observed), func(name string) bool { return observed[name].Phase == PhaseDeleting })
+}
+
+// last names the releases that no other one of the add-on depends on any more.
+func last(observed map[string]Observed) []string {
 	needed := map[string]bool{}
 	for _, release := range observed {
 		for _, name := range release.DependsOn {
 			needed[name] = needed[name] || !over(release)
 		}
 	}
-	return slices.DeleteFunc(sortedKeys(observed), func(name string) bool {
-		return needed[name] || observed[name].Phase == PhaseDeleting
-	})
+	return slices.DeleteFunc(sortedKeys(observed), func(name string) bool { return needed[name] })
 }
 
 // over says whether Flux is done with a release for good: it has uninstalled it, or has let go of it without, and did not do better when
@@ -85,11 +89,13 @@ func over(release Observed) bool {
 	return release.Uninstall != UninstallSkipped || release.Requested == retry && release.Handled == retry
 }
 
-// retries asks Flux to try once more where it let go of a release without an uninstall: what kept it from that may be there again.
+// retries asks Flux to try once more where it let go of a release without an uninstall: what kept it from that may be there again. That
+// may uninstall the release, and needs all that a deletion needs.
 func retries(observed map[string]Observed) map[string]string {
 	tokens := map[string]string{}
-	for name, release := range observed {
-		if release.Phase == PhaseDeleting && release.Uninstall == UninstallSkipped && release.SuspendedBy == "" && release.Requested != retryToken(release) {
+	for _, name := range last(observed) {
+		release := observed[name]
+		if release.Phase == PhaseDeleting && release.Uninstall == UninstallSkipped && release.Requested != retryToken(release) {
 			tokens[name] = retryToken(release)
 		}
 	}
