@@ -31,14 +31,15 @@ func holdDefinition(o Observation, message string) *Hold {
 }
 
 // holdInstall holds what Flux's dependsOn cannot see: a required add-on that is not there yet, not at the required version, or not
-// healthy; and, before anything of the add-on is written, its gates.
+// healthy; and, before anything of the add-on is written, its gates. What is being deleted is about to be written anew.
 func (d *Decision) holdInstall(o Observation) *Hold {
+	begun := len(staying(o.Releases)) > 0
 	for i := range o.Dependencies {
 		dependency := &o.Dependencies[i]
 		if lack := lacks(o.Definition, dependency); lack != "" {
 			return holdDependency(dependency, lack)
 		}
-		if len(o.Releases) > 0 || dependency.Definition == nil || len(dependency.Definition.Spec.Health) == 0 {
+		if begun || dependency.Definition == nil || len(dependency.Definition.Spec.Health) == 0 {
 			continue
 		}
 		if !dependency.settled() {
@@ -48,7 +49,7 @@ func (d *Decision) holdInstall(o Observation) *Hold {
 			return hold
 		}
 	}
-	if len(o.Releases) > 0 {
+	if begun {
 		return nil
 	}
 	return d.holdGates(o, v1alpha1.MomentInstall)
