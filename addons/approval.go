@@ -36,19 +36,19 @@ func Approve(installer *v1alpha1.Installer, plan Plan) Approval {
 		plan.Guarded, installer.Name, v1alpha1.AnnotationApprovedPlan, plan.Digest)}
 }
 
-// changeDigests identify each change by what it brings about, whatever is there before.
+// changeDigests identify each change by the Addon that it changes and by what it brings about, whatever runs by then.
 func changeDigests(plan Plan) []string {
 	digests := make([]string, 0, len(plan.Changes))
 	for i := range plan.Changes {
 		change := &plan.Changes[i]
-		digests = append(digests, digestOf(change.Addon, change.Action, change.To, canonical(change.Spec)))
+		digests = append(digests, digestOf(change.Addon, change.Of, change.Action, change.To, canonical(change.Spec)))
 	}
 	return digests
 }
 
 // guard says what of a plan is too much to be done without a person's approval: the removal of all of an Installer's add-ons, or of more
-// than half of three or more. What is on its way out already counts, so that it cannot be had bit by bit. A deletion of the Installer
-// was confirmed by itself.
+// than half of three or more. What is on its way out already counts, so that it cannot be had bit by bit, and what is handed over to
+// another Installer does not. A deletion of the Installer was confirmed by itself.
 func guard(world World, installer *v1alpha1.Installer, owners map[string]string, changes []PlannedChange) string {
 	removes := slices.ContainsFunc(changes, func(change PlannedChange) bool { return change.Action == v1alpha1.ActionRemove })
 	if installer.DeletionTimestamp != nil || !removes {
@@ -57,11 +57,12 @@ func guard(world World, installer *v1alpha1.Installer, owners map[string]string,
 	var leaving []string
 	all := 0
 	for _, addon := range world.Addons {
-		if addon.Spec.Installer == installer.Name {
+		switch owner := owners[addon.Name]; {
+		case addon.Spec.Installer != installer.Name:
+		case owner == "":
+			all, leaving = all+1, append(leaving, addon.Name)
+		case owner == installer.Name:
 			all++
-			if owners[addon.Name] == "" {
-				leaving = append(leaving, addon.Name)
-			}
 		}
 	}
 	slices.Sort(leaving)

@@ -32,6 +32,9 @@ type PlannedChange struct {
 	v1alpha1.Change
 
 	Spec v1alpha1.AddonSpec
+	// Of identifies the Addon as it is before the change, so that what is approved for it is not approved for good; empty when there is
+	// none.
+	Of string
 }
 
 // MakePlan compares a resolution with the Addons that there are. Running gives the version that each add-on runs at, as
@@ -64,6 +67,9 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 	plan.Changes = append(plan.Changes, removals(world, installer, owners, running)...)
 	for i := range plan.Changes {
 		plan.Changes[i].Gates = gatesOf(world, &plan.Changes[i])
+		if addon := existing[plan.Changes[i].Addon]; addon != nil {
+			plan.Changes[i].Of = fmt.Sprintf("%s/%d", addon.UID, addon.Generation)
+		}
 	}
 	plan.Guarded, plan.Digest = guard(world, installer, owners, plan.Changes), digest(plan.Changes)
 	return plan
@@ -245,7 +251,7 @@ func canonicalJSON(values *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 func digest(changes []PlannedChange) string {
 	parts := make([]any, 0, len(changes))
 	for i := range changes {
-		parts = append(parts, PlannedChange{Change: changes[i].Change, Spec: canonical(changes[i].Spec)})
+		parts = append(parts, PlannedChange{Change: changes[i].Change, Spec: canonical(changes[i].Spec), Of: changes[i].Of})
 	}
 	return digestOf(parts...)
 }
