@@ -15,7 +15,7 @@ import (
 
 // tangle makes cycles and conflicts too, which someCluster avoids.
 func tangle(t *rapid.T, c *cluster) {
-	clear(c.catalogs)
+	c.current = nil
 	for i := range c.definitions {
 		def := &c.definitions[i]
 		other := c.definitions[rapid.IntRange(0, len(c.definitions)-1).Draw(t, "tangled with")].Name
@@ -50,6 +50,9 @@ func TestResolveAndPlanDependOnNoOrder(t *testing.T) {
 		c := someCluster(t)
 		t.Repeat(c.disturbances())
 		tangle(t, c)
+		if len(c.installers) == 0 || c.installers[0].DeletionTimestamp != nil {
+			t.Skip("nothing is wanted")
+		}
 		subject := c.installers[0]
 		world, running := c.world(), map[string]string{}
 		before, err := json.Marshal([]any{c.definitions, c.installers, c.addons})
@@ -63,8 +66,8 @@ func TestResolveAndPlanDependOnNoOrder(t *testing.T) {
 		shuffled := subject.DeepCopy()
 		shuffled.Spec.Addons = permuted(t, subject.Spec.Addons)
 		other := World{
-			Catalog:    NewCatalog(nil, permuted(t, slices.DeleteFunc(slices.Clone(c.definitions), func(d v1alpha1.AddonDefinition) bool { return c.away[d.Name] }))),
-			Installers: permuted(t, []*v1alpha1.Installer{shuffled, c.installers[1]}), Addons: permuted(t, world.Addons),
+			Catalog:    unchecked(permuted(t, c.visible())),
+			Installers: permuted(t, append([]*v1alpha1.Installer{shuffled}, c.installers[1:]...)), Addons: permuted(t, world.Addons),
 		}
 		require.Equal(t, resolution, Resolve(other, shuffled))
 		require.Equal(t, plan, MakePlan(other, shuffled, Resolve(other, shuffled), running))

@@ -2,8 +2,10 @@ package addons
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -11,35 +13,92 @@ import (
 
 // disturbances are all that may happen, in any order: passes that die half way, work of Flux that may fail, and people.
 func (c *cluster) disturbances() map[string]func(*rapid.T) {
+	all := map[string]func(*rapid.T){
+		"settle":             func(*rapid.T) { c.settle() },
+		"settle willingly":   func(*rapid.T) { c.settleWillingly() },
+		"catch up":           func(*rapid.T) { c.catchUp() },
+		"open or close":      c.drawChecks,
+		"approve":            c.drawInstaller(func(_ *rapid.T, i *v1alpha1.Installer) { c.approve(i) }),
+		"allow":              c.drawAddon(func(_ *rapid.T, name string) { c.allow(name) }),
+		"suspend or resume":  c.drawRelease(func(_ *rapid.T, r *helmRelease) { toggleSuspension(r) }),
+		"delete":             c.drawRelease(func(_ *rapid.T, r *helmRelease) { c.delete(r) }),
+		"delete by force":    c.drawRelease(func(_ *rapid.T, r *helmRelease) { delete(c.releases, r.name) }),
+		"take our finalizer": c.drawRelease(func(_ *rapid.T, r *helmRelease) { r.ours = false; c.collect(r) }),
+		"ServiceAccount":     func(*rapid.T) { c.crippled = !c.crippled },
+		"Helm's storage":     c.drawName(c.records),
+		"chart is fetched":   c.drawName(c.waiting),
+		"chart does harm":    c.drawName(c.harmful),
+		"others fight":       c.drawName(c.fought),
+	}
+	maps.Copy(all, c.edits())
+	for i := range 3 {
+		all[fmt.Sprint("installer pass ", i)] = c.drawInstaller(func(t *rapid.T, i *v1alpha1.Installer) { c.installerPass(i, someWrites(t)) })
+		all[fmt.Sprint("add-on pass ", i)] = c.drawAddon(func(t *rapid.T, name string) { c.addonPass(name, someWrites(t)) })
+		all[fmt.Sprint("Flux ", i)] = c.drawRelease(func(t *rapid.T, r *helmRelease) { c.flux(r, rapid.IntRange(0, 3).Draw(t, "fails") > 0) })
+	}
+	return all
+}
+
+// edits are what people do to Installers and definitions.
+func (c *cluster) edits() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
-		"installer pass":   func(t *rapid.T) { c.installerPass(c.drawInstaller(t), someWrites(t)) },
-		"add-on pass":      c.drawAddon(func(t *rapid.T, name string) { c.addonPass(name, someWrites(t)) }),
-		"add-on pass 2":    c.drawAddon(func(t *rapid.T, name string) { c.addonPass(name, someWrites(t)) }),
-		"Flux":             c.drawRelease(func(t *rapid.T, r *helmRelease) { c.flux(r, rapid.IntRange(0, 3).Draw(t, "fails") > 0) }),
-		"Flux 2":           c.drawRelease(func(t *rapid.T, r *helmRelease) { c.flux(r, rapid.IntRange(0, 3).Draw(t, "fails") > 0) }),
-		"settle":           func(*rapid.T) { c.settle() },
-		"edit":             func(t *rapid.T) { c.drawInstaller(t).Spec.Addons = c.someEntries(t) },
-		"move":             c.moveEntry,
-		"definition":       func(t *rapid.T) { name := c.drawDefinition(t).Name; c.away[name] = !c.away[name] },
-		"suspend a person": c.drawRelease(func(_ *rapid.T, r *helmRelease) { toggleSuspension(r) }),
-		"delete a person": c.drawRelease(func(_ *rapid.T, r *helmRelease) {
-			if r.suspendedBy == "" {
-				r.deleting = true
+		"edit":       c.drawInstaller(func(t *rapid.T, i *v1alpha1.Installer) { i.Spec.Addons = c.someEntries(t) }),
+		"drop some":  c.drawInstaller(c.dropEntries),
+		"move":       c.drawInstaller(c.moveEntry),
+		"definition": func(t *rapid.T) { c.redefine(c.away, c.drawDefinition(t).Name) },
+		"chart": func(t *rapid.T) {
+			c.redefine(c.moved, rapid.SampledFrom(releaseNames(c.drawDefinition(t))).Draw(t, "release"))
+		},
+		"unname": func(t *rapid.T) {
+			c.redefine(c.unnamed, rapid.SampledFrom(releaseNames(c.drawDefinition(t))).Draw(t, "release"))
+		},
+		"delete an Installer": c.drawInstaller(func(t *rapid.T, i *v1alpha1.Installer) {
+			if rapid.IntRange(0, 2).Draw(t, "really") == 0 {
+				i.DeletionTimestamp = &metav1.Time{}
 			}
 		}),
+		"confirm a deletion": c.drawInstaller(func(_ *rapid.T, i *v1alpha1.Installer) { annotate(i, v1alpha1.AnnotationConfirmDelete, i.Name) }),
+		"policy": c.drawInstaller(func(t *rapid.T, i *v1alpha1.Installer) {
+			i.Spec.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{"", v1alpha1.DeletionRemove, v1alpha1.DeletionOrphan}).Draw(t, "policy")
+		}),
+		"make an Installer": func(*rapid.T) { c.makeInstaller() },
+	}
+}
+
+// redefine toggles something of the definitions, unless they were broken by that.
+func (c *cluster) redefine(what map[string]bool, name string) {
+	what[name] = !what[name]
+	c.current = nil
+	if slices.ContainsFunc(c.edited(), func(def v1alpha1.AddonDefinition) bool { return broken(&def) }) {
+		what[name] = !what[name]
+	}
+}
+
+// broken looks only at what a redefinition may break.
+func broken(def *v1alpha1.AddonDefinition) bool {
+	known := map[string]bool{}
+	for i := range def.Spec.Versions {
+		version := &def.Spec.Versions[i]
+		if len(version.Releases) == 0 || known[charts(version)] {
+			return true
+		}
+		known[charts(version)] = true
+	}
+	return false
+}
+
+// makeInstaller makes one of the Installers that are missing. It does not know yet what it wants.
+func (c *cluster) makeInstaller() {
+	for _, name := range []string{"default", "other"} {
+		if !slices.ContainsFunc(c.installers, func(i *v1alpha1.Installer) bool { return i.Name == name }) {
+			c.installers = append(c.installers, installer(name, 0))
+			return
+		}
 	}
 }
 
 // someWrites is how many writes of a pass happen: mostly all.
 func someWrites(t *rapid.T) int { return rapid.SampledFrom([]int{100, 100, 0, 1, 2}).Draw(t, "writes") }
-
-func toggleSuspension(r *helmRelease) {
-	if r.suspendedBy == "" {
-		r.suspendedBy = "flux"
-	} else {
-		r.suspendedBy = ""
-	}
-}
 
 func (c *cluster) drawAddon(act func(*rapid.T, string)) func(*rapid.T) {
 	return func(t *rapid.T) {
@@ -59,8 +118,30 @@ func (c *cluster) drawRelease(act func(*rapid.T, *helmRelease)) func(*rapid.T) {
 	}
 }
 
-func (c *cluster) drawInstaller(t *rapid.T) *v1alpha1.Installer {
-	return c.installers[rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "installer")]
+func (c *cluster) drawInstaller(act func(*rapid.T, *v1alpha1.Installer)) func(*rapid.T) {
+	return func(t *rapid.T) {
+		if len(c.installers) == 0 {
+			t.Skip("no Installers")
+		}
+		act(t, rapid.SampledFrom(c.installers).Draw(t, "installer"))
+	}
+}
+
+// drawName toggles something of a release, be it there or not.
+func (c *cluster) drawName(what map[string]bool) func(*rapid.T) {
+	return func(t *rapid.T) {
+		name := rapid.SampledFrom(releaseNames(c.drawDefinition(t))).Draw(t, "release")
+		what[name] = !what[name]
+	}
+}
+
+func (c *cluster) drawChecks(t *rapid.T) {
+	all := c.allChecks()
+	if len(all) == 0 {
+		t.Skip("no checks")
+	}
+	key := rapid.SampledFrom(all).Draw(t, "check")
+	c.closed[key] = !c.closed[key]
 }
 
 func (c *cluster) drawDefinition(t *rapid.T) *v1alpha1.AddonDefinition {
@@ -72,7 +153,9 @@ func (c *cluster) someEntries(t *rapid.T) []v1alpha1.InstallerAddon {
 	var entries []v1alpha1.InstallerAddon
 	for i := range c.definitions {
 		if rapid.IntRange(0, 3).Draw(t, "wanted") > 0 {
-			entries = append(entries, v1alpha1.InstallerAddon{Name: c.definitions[i].Name, Version: someRequest(t, &c.definitions[i])})
+			entries = append(entries, v1alpha1.InstallerAddon{
+				Name: c.definitions[i].Name, Version: someRequest(t, &c.definitions[i]), Adopt: rapid.Bool().Draw(t, "adopt"),
+			})
 		}
 	}
 	return entries
@@ -82,74 +165,28 @@ func someRequest(t *rapid.T, def *v1alpha1.AddonDefinition) string {
 	return rapid.SampledFrom(append(versionNames(def.Spec.Versions), "", "1.x", "9.9.9")).Draw(t, "version")
 }
 
+func (c *cluster) dropEntries(t *rapid.T, subject *v1alpha1.Installer) {
+	keep := rapid.IntRange(0, 3).Draw(t, "of four stay")
+	subject.Spec.Addons = slices.DeleteFunc(slices.Clone(subject.Spec.Addons), func(v1alpha1.InstallerAddon) bool {
+		return rapid.IntRange(0, 3).Draw(t, "stays") >= keep
+	})
+}
+
 // moveEntry changes the version or the values of one entry.
-func (c *cluster) moveEntry(t *rapid.T) {
-	subject := c.drawInstaller(t)
+func (c *cluster) moveEntry(t *rapid.T, subject *v1alpha1.Installer) {
 	if len(subject.Spec.Addons) == 0 {
 		t.Skip("nothing is wanted")
 	}
 	subject.Spec.Addons = slices.Clone(subject.Spec.Addons)
 	entry := &subject.Spec.Addons[rapid.IntRange(0, len(subject.Spec.Addons)-1).Draw(t, "entry")]
 	def := &c.definitions[slices.IndexFunc(c.definitions, func(d v1alpha1.AddonDefinition) bool { return d.Name == entry.Name })]
-	if rapid.Bool().Draw(t, "values") {
+	switch rapid.IntRange(0, 2).Draw(t, "what moves") {
+	case 0:
 		values := rawJSON(fmt.Sprintf(`{"replicas":%d}`, rapid.IntRange(0, 2).Draw(t, "replicas")))
 		entry.Releases = []v1alpha1.ReleaseOverride{{Name: def.Spec.Releases[0].Name, Values: values}}
-		return
+	case 1:
+		entry.Adopt = !entry.Adopt
+	default:
+		entry.Version = someRequest(t, def)
 	}
-	entry.Version = someRequest(t, def)
-}
-
-// calm ends all disturbances, and asks for something that can be reached: no add-on has to go down, nothing required is missing.
-func (c *cluster) calm(t *rapid.T) {
-	c.deaf = true
-	clear(c.away)
-	for _, release := range c.releases {
-		release.suspendedBy = ""
-	}
-	for _, subject := range c.installers {
-		subject.Spec.Addons = nil
-	}
-	wanted, lowest := c.finalWants(t)
-	for i := range c.definitions {
-		if def := &c.definitions[i]; wanted[def.Name] {
-			subject := c.drawInstaller(t)
-			subject.Spec.Addons = append(subject.Spec.Addons, c.finalEntry(t, def, lowest[def.Name]))
-		}
-	}
-}
-
-// finalWants draws add-ons, with all that they require, and the lowest version of each that the others can do with.
-func (c *cluster) finalWants(t *rapid.T) (wanted map[string]bool, lowest map[string]int) {
-	wanted, lowest = map[string]bool{}, map[string]int{}
-	for _, def := range slices.Backward(c.definitions) {
-		if !wanted[def.Name] && !rapid.Bool().Draw(t, "wanted in the end") {
-			continue
-		}
-		wanted[def.Name] = true
-		for _, requirement := range def.Spec.Requires {
-			if requirement.Addon != "" && !requirement.Optional {
-				wanted[requirement.Addon] = true
-			}
-			if requirement.Version != "" {
-				lowest[requirement.Addon] = 1
-			}
-		}
-	}
-	return wanted, lowest
-}
-
-func (c *cluster) finalEntry(t *rapid.T, def *v1alpha1.AddonDefinition, lowest int) v1alpha1.InstallerAddon {
-	for i := range def.Spec.Versions {
-		if addon := c.addons[def.Name]; addon != nil && addon.Spec.Version == def.Spec.Versions[i].Version {
-			lowest = max(lowest, i) // it may go there before the new version is understood
-		}
-		for name, release := range c.observed(def.Name) {
-			if release.AskedVersion == def.Spec.Versions[i].Releases[name].ChartVersion {
-				lowest = max(lowest, i)
-			}
-		}
-	}
-	last := len(def.Spec.Versions) - 1
-	version := def.Spec.Versions[rapid.IntRange(min(lowest, last), last).Draw(t, "final version")].Version
-	return v1alpha1.InstallerAddon{Name: def.Name, Version: version}
 }

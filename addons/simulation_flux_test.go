@@ -3,23 +3,34 @@ package addons
 import (
 	"fmt"
 	"slices"
+
+	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
 // helmRelease models one HelmRelease: what is asked for, and how far Flux has come with it.
 type helmRelease struct {
-	addon, name string
+	addon, name string // no add-on once it was handed over
+	uid         string
 	spec        string // everything in it that makes a new generation
 	asked       string
+	askedFor    identity
 	dependsOn   []string
 	generation  int
 	suspendedBy string
 	requested   string
+	handled     string
+	seen        int  // generation at which Flux has looked at it last, once it was deleted
+	ours, flux  bool // finalizers
 	deleting    bool
+	assumed     bool // Flux found nothing to uninstall
 
+	history   bool // Helm has tried something
+	installed identity
 	deployed  string
 	revision  int64
 	working   bool // Flux is at work on workOn
 	workOn    string
+	workFor   identity
 	workOf    int
 	attempted int // generation of the last finished attempt
 	failed    bool
@@ -27,26 +38,45 @@ type helmRelease struct {
 	looked    string // the last request at which it was found so
 }
 
+// identity is what Flux cannot change of a release but by reinstalling it.
+type identity struct{ chart, namespace string }
+
+func identityOf(release Release) identity { return identity{release.Chart, release.Namespace} }
+
 func (r *helmRelease) phase() Phase {
 	switch {
 	case r.deleting:
 		return PhaseDeleting
 	case r.attempted == r.generation && r.failed && !r.working:
 		return PhaseFailing
-	case r.attempted == r.generation && !r.failed && r.deployed == r.asked:
+	case r.attempted == r.generation && !r.failed && r.deployed == r.asked && r.suspendedBy == "":
 		return PhaseSettled
-	case r.waiting == r.generation && !r.working:
+	case r.waiting == r.generation && !r.working && r.suspendedBy == "":
 		return PhaseWaiting
 	default:
 		return PhaseProgressing
 	}
 }
 
+func (r *helmRelease) uninstall() Uninstall {
+	switch {
+	case !r.deleting || r.flux:
+		return UninstallUnderway
+	case r.history:
+		return UninstallSkipped
+	case r.assumed:
+		return UninstallAssumed
+	default:
+		return UninstallDone
+	}
+}
+
 func (r *helmRelease) observe() Observed {
 	return Observed{
-		Chart: r.name, TargetNamespace: r.addon,
-		Name: r.name, Namespace: r.addon, Phase: r.phase(), SuspendedBy: r.suspendedBy,
-		AskedVersion: r.asked, ChartVersion: r.deployed, Revision: r.revision, Requested: r.requested, DependsOn: r.dependsOn,
+		Name: r.name, Namespace: r.askedFor.namespace, Phase: r.phase(), SuspendedBy: r.suspendedBy,
+		Chart: r.installed.chart, TargetNamespace: r.installed.namespace,
+		AskedVersion: r.asked, ChartVersion: r.deployed, Revision: r.revision, DependsOn: r.dependsOn,
+		Requested: r.requested, Handled: r.handled, Uninstall: r.uninstall(),
 		Token:   fmt.Sprintf("%d.%d", r.generation, r.revision),
 		Message: messages[r.phase()],
 	}
@@ -62,7 +92,9 @@ var messages = map[Phase]string{
 func (c *cluster) flux(r *helmRelease, succeed bool) bool {
 	switch {
 	case r.deleting:
-		delete(c.releases, r.name)
+		return c.uninstall(r, succeed)
+	case !r.flux:
+		r.flux = true
 		return true
 	case r.suspendedBy != "":
 		return false
@@ -76,59 +108,120 @@ func (c *cluster) flux(r *helmRelease, succeed bool) bool {
 		r.waiting, r.looked = r.generation, r.requested
 		return changed
 	default:
-		r.working, r.workOn, r.workOf = true, r.asked, r.generation
+		r.working, r.workOn, r.workFor, r.workOf = true, r.asked, r.askedFor, r.generation
 		return true
 	}
 }
 
+// finish ends an attempt. One at another chart or namespace than the installed ones uninstalls those first.
 func (c *cluster) finish(r *helmRelease, succeed bool) {
-	r.working, r.attempted, r.failed = false, r.workOf, !succeed
+	if r.installed != r.workFor {
+		r.deployed, r.revision = "", 0
+	}
+	r.working, r.attempted, r.failed, r.history, r.installed = false, r.workOf, !succeed, true, r.workFor
+	c.records[r.name] = true
 	if succeed {
 		r.deployed = r.workOn
 		r.revision++
 	}
 }
 
-// write models applying a HelmRelease for a version. It returns whether that changed anything.
-func (c *cluster) write(release Release, version string) bool {
-	spec := fmt.Sprintf("%s %v %v %s", release.ChartVersion, release.DependsOn, release.Defaults, text(release.Values))
-	live := c.releases[release.Name]
-	if live == nil {
-		live = &helmRelease{addon: release.Addon, name: release.Name}
-		c.releases[release.Name] = live
-	}
-	if live.spec == spec {
+// uninstall models a look of Flux at a HelmRelease that is being deleted: the first, and each that it is asked for afterwards.
+func (c *cluster) uninstall(r *helmRelease, succeed bool) bool {
+	skip := r.suspendedBy != "" || c.crippled
+	if !r.flux && r.handled == r.requested && r.seen == r.generation || !succeed && !skip {
 		return false
 	}
-	if live.suspendedBy != "" || live.deleting || live.addon != release.Addon {
-		c.Fatalf("I3: wrote release %s, which is suspended by %q, deleted %v, and of add-on %s", live.name, live.suspendedBy, live.deleting, live.addon)
+	r.flux, r.working, r.handled, r.seen = false, false, r.requested, r.generation
+	if !skip {
+		r.assumed = r.history && !c.records[r.name]
+		r.history, r.deployed, r.revision, r.installed = false, "", 0, identity{}
+		delete(c.records, r.name)
 	}
-	live.spec, live.asked, live.dependsOn = spec, release.ChartVersion, release.DependsOn
-	live.generation++
+	c.collect(r)
+	return true
+}
+
+// collect lets a deleted HelmRelease go that no finalizer holds.
+func (c *cluster) collect(r *helmRelease) {
+	if r.deleting && !r.flux && !r.ours {
+		delete(c.releases, r.name)
+	}
+}
+
+// write models applying a HelmRelease for a version. It returns whether that changed anything.
+func (c *cluster) write(release Release, version string) bool {
+	spec := fmt.Sprintf("%s %v %v %v %s", release.ChartVersion, identityOf(release), release.DependsOn, release.Defaults, text(release.Values))
+	live := c.releases[release.Name]
+	c.checkTakeover(release, live)
+	if live == nil {
+		live = &helmRelease{addon: release.Addon, name: release.Name, uid: string(c.uid())}
+		c.releases[release.Name] = live
+	}
+	if live.spec == spec && live.ours && live.addon == release.Addon {
+		return false
+	}
+	c.checkWrite(live, release)
+	if live.spec != spec {
+		live.generation++
+	}
+	live.spec, live.asked, live.askedFor, live.dependsOn = spec, release.ChartVersion, identityOf(release), release.DependsOn
+	live.addon, live.ours = release.Addon, true
 	c.target[live.addon] = version
 	return true
 }
 
 func (c *cluster) poke(name, token string) bool {
-	c.releases[name].requested = token
-	c.flux(c.releases[name], true)
+	live := c.releases[name]
+	if live.deleting {
+		c.checkUninstall(live)
+	}
+	waits := live.phase() == PhaseWaiting
+	live.requested = token
+	if waits {
+		c.flux(live, true)
+	}
 	return true
 }
 
+// remove deletes a HelmRelease; one that lost our finalizer gets that first, and is deleted in the next pass.
 func (c *cluster) remove(name string) bool {
 	live := c.releases[name]
-	if c.addons[live.addon].Spec.State != "Absent" {
-		c.Fatalf("I1: deleted release %s, although add-on %s is wanted", name, live.addon)
+	if !live.ours {
+		live.ours = true
+		return true
 	}
-	if live.suspendedBy != "" {
-		c.Fatalf("I3: deleted release %s, although it is suspended", name)
+	c.checkUninstall(live)
+	c.deleted++
+	c.delete(live)
+	return true
+}
+
+func (c *cluster) delete(r *helmRelease) {
+	if !r.deleting {
+		r.deleting = true
+		r.generation++
 	}
-	for _, other := range c.releases {
-		if slices.Contains(other.dependsOn, name) {
-			c.Fatalf("I1: deleted release %s, although %s depends on it", name, other.name)
-		}
+	c.collect(r)
+}
+
+func (c *cluster) letGo(name string) bool {
+	live := c.releases[name]
+	if !live.deleting || live.uninstall() == UninstallUnderway {
+		c.Fatalf("I1: let go of release %s before Flux was done with it", name)
 	}
-	live.deleting = true
+	live.ours = false
+	c.collect(live)
+	return true
+}
+
+func (c *cluster) handOver(name string) bool {
+	live := c.releases[name]
+	if addon := c.addons[live.addon]; addon.Spec.State != v1alpha1.Orphaned {
+		c.Fatalf("I6: handed release %s over, and add-on %s is %s", name, addon.Name, addon.Spec.State)
+	}
+	live.addon, live.ours = "", false
+	c.collect(live)
 	return true
 }
 

@@ -58,13 +58,16 @@ func (s *story) plan() bool {
 		s.news(problem.Addon, "  problem %s", problem.Message)
 	}
 	plan := MakePlan(world, s.installers[0], resolution, running)
+	if plan.Guarded != "" && s.approve(s.installers[0]) {
+		s.say("  approve %s", plan.Guarded)
+	}
 	for _, change := range plan.Changes {
 		s.say("  plan    %s", changeLine(change))
 	}
 	for _, name := range sortedKeys(plan.Held) {
 		s.news(name, "  held    %s %s", name, plan.Held[name])
 	}
-	return s.installerPass(s.installers[0], len(plan.Changes))
+	return s.installerPass(s.installers[0], 100)
 }
 
 // news says something of an add-on, unless that was the last that was said of it.
@@ -77,7 +80,7 @@ func (s *story) news(name, format string, args ...any) {
 
 // operate does one pass for an add-on, and tells what it did and says.
 func (s *story) operate(name string) bool {
-	d := Decide(s.observe(name))
+	_, d := s.decide(name)
 	generations := map[string]int{}
 	for release, live := range s.releases {
 		generations[release] = live.generation
@@ -95,11 +98,12 @@ func (s *story) operate(name string) bool {
 		s.say("  delete  release %s", release)
 	}
 	if d.Gone {
-		s.say("  forget  %s: nothing of it is left", name)
+		s.say("  forget  %s: all of it is uninstalled", name)
 		delete(s.states, name)
 		return changed
 	}
-	summary := Summarize(s.observe(name), d)
+	now, _ := s.decide(name)
+	summary := Summarize(now, d)
 	s.news(name, "  status  %s is %s: %s", name, summary.State, summary.Message)
 	return changed
 }
@@ -119,7 +123,7 @@ func (s *story) watchFlux(r *helmRelease) bool {
 	}
 	changed := s.flux(r, !s.failing[r.name])
 	switch {
-	case s.releases[r.name] == nil:
+	case r.deleting && changed:
 		s.say("  flux    has uninstalled release %s", r.name)
 	case r.phase() == PhaseSettled && before != PhaseSettled:
 		s.say("  flux    has settled release %s at %s", r.name, r.deployed)
