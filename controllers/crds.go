@@ -48,8 +48,13 @@ func (c *Charts) prepare(ctx context.Context, live *helmv2.HelmRelease, settled 
 	if settled {
 		return release, c.disown(ctx, release)
 	}
-	release.CRDs = v1alpha1.CRDCreate
-	return release, nil
+	return sparing(release), nil
+}
+
+// sparing is a release as it is written while CRDs leave its templates. Helm could not roll back: it refuses to make anew what is there.
+func sparing(release addons.Release) addons.Release {
+	release.CRDs, release.OnFailure = v1alpha1.CRDCreate, v1alpha1.FailureRetry
+	return release
 }
 
 // protect keeps the CRDs that an upgrade would delete.
@@ -72,8 +77,7 @@ func (c *Charts) protect(ctx context.Context, release addons.Release) (addons.Re
 	if release.CRDs != v1alpha1.CRDCreateReplace {
 		return release, nil
 	}
-	release.CRDs = v1alpha1.CRDCreate
-	return release, c.replaceCRDs(ctx, chart)
+	return sparing(release), c.replaceCRDs(ctx, chart)
 }
 
 // templatedCRDs lists the CRDs that the release has among its templates.

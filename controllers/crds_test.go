@@ -184,14 +184,16 @@ func TestAKeptCRDIsDisownedAfterTheUpgrade(t *testing.T) {
 	require.NoError(t, err)
 	live := flux.HelmRelease(prepared)
 
+	release.OnFailure = v1alpha1.FailureRollback
 	underway, err := charts.prepare(s.ctx, live, false, release)
 	require.NoError(t, err)
 	assert.Equal(t, v1alpha1.CRDCreate, underway.CRDs)
+	assert.Equal(t, v1alpha1.FailureRetry, underway.OnFailure, "there would be no way back")
 	assert.Equal(t, "app", s.liveCogs().GetAnnotations()[annotationHelmRelease])
 
 	through, err := charts.prepare(s.ctx, live, true, release)
 	require.NoError(t, err)
-	assert.Equal(t, v1alpha1.CRDCreateReplace, through.CRDs)
+	assert.Equal(t, release, through)
 	crd := s.liveCogs()
 	assert.Equal(t, map[string]string{annotationPolicy: policyKeep}, crd.GetAnnotations())
 	assert.Equal(t, map[string]string{labelFluxName: "app", labelFluxNamespace: v1alpha1.Namespace}, crd.GetLabels())
