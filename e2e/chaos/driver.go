@@ -70,6 +70,7 @@ func (d *driver) actions() []action {
 		{"mend a definition", 3, d.mendDefinition},
 		{"delete the Installer", 1, d.deleteInstaller},
 		{"make the Installer anew", 3, d.makeInstaller},
+		{"try what is denied", 2, d.trespass},
 		{"kill helm-controller", 2, d.killFlux(cluster.HelmController)},
 		{"kill source-controller", 1, d.killFlux(cluster.SourceController)},
 	}

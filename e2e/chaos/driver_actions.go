@@ -8,7 +8,6 @@ import (
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -81,7 +80,7 @@ func (d *driver) putBack(ctx context.Context) (bool, error) {
 // forgetGone forgets how high add-ons were of which nothing is left.
 func (d *driver) forgetGone(ctx context.Context) error {
 	for _, m := range d.members(func(m member) bool { return !d.wants(m) }) {
-		objects := []client.Object{&v1alpha1.Addon{ObjectMeta: metav1.ObjectMeta{Name: m.name}}}
+		objects := []client.Object{addonNamed(m.name)}
 		for _, name := range m.releases() {
 			objects = append(objects, releaseNamed(name))
 		}
@@ -206,7 +205,7 @@ func (d *driver) deleteAddon(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	d.journal.write("people: delete Addon %s", m.name)
-	return true, d.deleteAllowed(ctx, &v1alpha1.Addon{ObjectMeta: metav1.ObjectMeta{Name: m.name}})
+	return true, d.deleteAllowed(ctx, addonNamed(m.name))
 }
 
 // breakDefinition makes a definition useless, in one of several ways.

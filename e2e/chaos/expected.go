@@ -20,7 +20,7 @@ import (
 // the same versions and values, and nothing of any other.
 func (d *driver) differences(ctx context.Context) ([]string, error) {
 	f := findings{driver: d}
-	for _, look := range []func(context.Context, *findings) error{installerDiffers, addonsDiffer, releasesDiffer, sourcesDiffer, objectsDiffer} {
+	for _, look := range []func(context.Context, *findings) error{installerDiffers, addonsDiffer, releasesDiffer, sourcesDiffer, objectsDiffer, namespacesDiffer} {
 		if err := look(ctx, &f); err != nil {
 			return nil, err
 		}
@@ -181,5 +181,24 @@ func objectsDiffer(ctx context.Context, f *findings) error {
 	}
 	f.sameNames("ConfigMaps that charts made", keys(expected), rendered)
 	f.sameNames("releases with defaults", keys(expected), defaults)
+	return nil
+}
+
+// namespacesDiffer looks at namespaces that one add-on has to itself: they come and go with it.
+func namespacesDiffer(ctx context.Context, f *findings) error {
+	var list corev1.NamespaceList
+	if err := f.api.List(ctx, &list); err != nil {
+		return err
+	}
+	var names, expected []string
+	for _, namespace := range list.Items {
+		if strings.HasPrefix(namespace.Name, shared+"-") {
+			names = append(names, namespace.Name)
+		}
+	}
+	for _, m := range f.members(func(m member) bool { return m.alone && f.wants(m) }) {
+		expected = append(expected, m.namespace())
+	}
+	f.sameNames("namespaces of single add-ons", expected, names)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,8 @@ const (
 	// patience is how long it may take to settle. Flux tries what failed again after two minutes.
 	patience = 6 * time.Minute
 	often    = 500 * time.Millisecond
+	// tellEvery so long while it settles the journal says what is still missing.
+	tellEvery = 20 * time.Second
 )
 
 // options of a run. It ends after the first round with enough kills, or when its time is up.
@@ -105,7 +108,10 @@ func (c *chaos) furnish(ctx context.Context) error {
 		api: api, cluster: c.cluster, world: theWorld(), repository: charts.HTTPURL(), rng: c.stream(3), diary: &diary{}, tally: c.tally, journal: c.journal,
 		will: will{wanted: map[string]string{}, values: map[string]int{}, highest: map[string]string{}, off: map[string]bool{}, suspended: map[string]bool{}, broken: map[string]bool{}},
 	}
-	c.watcher = &watcher{api: api, cluster: c.cluster, world: map[string]member{}, diary: c.driver.diary, passed: &c.proxy.seen, tally: c.tally, journal: c.journal}
+	c.watcher = &watcher{
+		api: api, cluster: c.cluster, world: map[string]member{}, diary: c.driver.diary, passed: &c.proxy.seen, tally: c.tally, journal: c.journal,
+		receipts: map[types.UID]bool{},
+	}
 	for _, m := range c.driver.world {
 		c.watcher.world[m.name] = m
 	}
@@ -173,30 +179,37 @@ func (c *chaos) roundsWatched(ctx context.Context) error {
 	return nil
 }
 
-// round is a storm, and the rest after it.
+// round is a storm, the rest after it, and something that has to be held.
 func (c *chaos) round(ctx context.Context, length time.Duration) (time.Duration, error) {
 	if err := c.driver.wantAll(ctx); err != nil {
 		return 0, err
 	}
-	storm, end := context.WithTimeout(ctx, length)
-	defer end()
-	c.journal.write("storm")
-	c.proxy.dice.becalm(false)
-	err := together(
-		func() error { return c.driver.walk(ctx, storm) },
-		func() error { return c.killer.hunt(ctx, storm) })
-	c.proxy.dice.becalm(true)
-	if err != nil {
+	if err := c.storm(ctx, length, func(storm context.Context) error { return c.driver.walk(ctx, storm) }); err != nil {
 		return 0, err
 	}
-	c.journal.write("calm")
 	begun := time.Now()
 	if err := c.settle(ctx); err != nil {
 		return 0, err
 	}
 	took := time.Since(begun)
 	c.tally.convergedIn(took)
+	if err := c.held(ctx); err != nil {
+		return 0, err
+	}
 	return took, c.watcher.finish(ctx)
+}
+
+// storm kills the operator and disturbs its requests for a while, in which people do something or other.
+func (c *chaos) storm(ctx context.Context, length time.Duration, people func(storm context.Context) error) error {
+	storm, end := context.WithTimeout(ctx, length)
+	defer end()
+	c.journal.write("storm")
+	c.proxy.dice.becalm(false)
+	defer c.proxy.dice.becalm(true)
+	defer c.journal.write("calm")
+	return together(
+		func() error { return people(storm) },
+		func() error { return c.killer.hunt(ctx, storm) })
 }
 
 // settle is I8: after everything, the world is as if nothing had gone wrong.
@@ -204,27 +217,42 @@ func (c *chaos) settle(ctx context.Context) error {
 	if err := c.driver.mend(ctx); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(patience)
-	for {
+	return c.until(ctx, "settle", func() ([]string, error) {
 		if _, err := c.driver.makeInstaller(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := c.driver.approve(ctx); err != nil {
+			return nil, err
+		}
+		return c.driver.differences(ctx)
+	})
+}
+
+// until waits until nothing is missing any more. It is a violation of I8 if that takes too long.
+func (c *chaos) until(ctx context.Context, what string, missing func() ([]string, error)) error {
+	begun, told := time.Now(), time.Duration(0)
+	for {
+		lines, err := missing()
+		if err != nil || len(lines) == 0 {
 			return err
 		}
-		differences, err := c.driver.differences(ctx)
-		if err != nil || len(differences) == 0 {
-			return err
+		waited := time.Since(begun)
+		if waited > told+tellEvery {
+			told = waited
+			c.journal.write("for %s it does not %s: %s", waited.Round(time.Second), what, strings.Join(lines, "; "))
 		}
-		if time.Now().After(deadline) {
-			v := violation{"I8", "the world has not settled after " + patience.String() + ":\n  " + strings.Join(differences, "\n  ")}
-			c.tally.violated(v)
-			return errors.New(v.String())
+		if waited > patience {
+			return c.violated(violation{"I8", fmt.Sprintf("for %s it does not %s:\n  %s", patience, what, strings.Join(lines, "\n  "))})
 		}
 		if err := pause(ctx, often); err != nil {
 			return err
 		}
 	}
+}
+
+func (c *chaos) violated(v violation) error {
+	c.tally.violated(v)
+	return errors.New(v.String())
 }
 
 // explain prints what people need who look into a failure.

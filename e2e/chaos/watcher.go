@@ -12,6 +12,7 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,6 +41,7 @@ type watcher struct {
 	releases   timeline[release]
 	addons     timeline[addon]
 	installers timeline[installer]
+	receipts   map[types.UID]bool // seen already
 
 	mu       sync.Mutex
 	pending  []change // that no rule has seen yet
@@ -98,7 +100,7 @@ func follow[T client.Object](ctx context.Context, api client.WithWatch, list cli
 			revision, err = deliver(watching, revision, note)
 		}
 		if errors.Is(context.Cause(ctx), context.Canceled) {
-			return nil //nolint:nilerr // the watch was to end
+			return nil // the watch was to end
 		}
 		if err != nil {
 			return fmt.Errorf("watch %T: %w", list, err)
@@ -193,6 +195,13 @@ func (w *watcher) noteInstaller(gone bool, object *v1alpha1.Installer) {
 	}
 	if _, isNew := w.installers.add(object.Name, state[installer]{moment: momentOf(object), gone: gone, is: is}); isNew {
 		w.journal.write("Installer: lists %v, deleting %t, gone %t", is.listed, is.deleting, gone)
+	}
+	for _, receipt := range object.Status.Removed {
+		if !w.receipts[receipt.UID] {
+			w.receipts[receipt.UID] = true
+			w.journal.write("receipt: %s %s, %s", receipt.Name, receipt.Result, receipt.Message)
+			w.tally.count(talliedSeen, "receipts "+string(receipt.Result))
+		}
 	}
 }
 
