@@ -42,7 +42,7 @@ func (r *AddonReconciler) handOver(ctx context.Context, o addons.Observation) (c
 			return ctrl.Result{}, err
 		}
 	}
-	return ctrl.Result{}, r.leave(ctx, d)
+	return ctrl.Result{}, r.leave(ctx, d, running)
 }
 
 // running are the HelmReleases that go on: those of the add-on, and those that were its own until a pass that died took the labels off.
@@ -90,8 +90,8 @@ func handedOver(running []helmv2.HelmRelease, ended []string) v1alpha1.Receipt {
 	return addons.HandedOver(names, needs, ended)
 }
 
-// leave takes off everything that makes what Flux needs ours, the HelmReleases last of that.
-func (r *AddonReconciler) leave(ctx context.Context, d departure) error {
+// leave takes off everything that makes what Flux needs ours.
+func (r *AddonReconciler) leave(ctx context.Context, d departure, running []helmv2.HelmRelease) error {
 	defaults, err := r.objects(ctx, &corev1.ConfigMapList{}, client.MatchingLabels{v1alpha1.LabelAddon: d.addon.Name})
 	if err != nil {
 		return err
@@ -100,9 +100,6 @@ func (r *AddonReconciler) leave(ctx context.Context, d departure) error {
 		if err := r.unlabel(ctx, object); err != nil {
 			return err
 		}
-	}
-	if err := r.releaseNamespaces(ctx, d.spaces, v1alpha1.OutcomeOrphaned); err != nil {
-		return err
 	}
 	for i := range d.mine {
 		if d.mine[i].DeletionTimestamp != nil {
@@ -114,7 +111,24 @@ func (r *AddonReconciler) leave(ctx context.Context, d departure) error {
 			return err
 		}
 	}
+	if err := r.leaveNamespaces(ctx, d.addon, slices.Concat(running, d.mine)); err != nil {
+		return err
+	}
 	return r.dismiss(ctx, d.addon)
+}
+
+// leaveNamespaces comes after the HelmReleases: of several add-ons that leave a namespace at the same time, the last one must see that it is.
+func (r *AddonReconciler) leaveNamespaces(ctx context.Context, addon *v1alpha1.Addon, left []helmv2.HelmRelease) error {
+	var list helmv2.HelmReleaseList
+	if err := r.Live.List(ctx, &list, client.InNamespace(v1alpha1.Namespace)); err != nil {
+		return fmt.Errorf("looking for others in the namespaces of add-on %s: %w", addon.Name, err)
+	}
+	others := slices.DeleteFunc(list.Items, func(hr helmv2.HelmRelease) bool { return addonOf(&hr) == addon.Name })
+	spaces, err := r.spaces(ctx, departure{addon: addon, mine: left, others: others})
+	if err != nil {
+		return err
+	}
+	return r.releaseNamespaces(ctx, spaces, v1alpha1.OutcomeOrphaned)
 }
 
 // leaveRelease makes a HelmRelease an ordinary object of Flux. Nothing that it does changes with that: Flux makes no new revision.
