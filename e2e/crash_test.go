@@ -37,6 +37,7 @@ func TestAnOperatorKilledAtAnyMomentEndsInTheSameState(t *testing.T) {
 	assert.Len(t, s.helmStorage("killed-c"), 1)
 
 	s.install(`{addons: []}`)
+	s.approve()
 	s.killOperatorAfterAFew(recorded)
 	s.gone("killed-a", "killed-b", "killed-c")
 	s.installerReady()

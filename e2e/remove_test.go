@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -21,6 +20,7 @@ func TestAddonsThatLeaveTheListAreUninstalledInReverseOrder(t *testing.T) {
 	recorded := s.record()
 
 	s.install(`{addons: [{name: leave-not}]}`)
+	s.approve()
 	s.gone("leave-a", "leave-b", "leave-c")
 	s.requireSeen(recorded, "deleting leave-c", "gone leave-c", "deleting leave-b", "gone leave-b", "deleting leave-a", "gone leave-a")
 	s.installerReady()
@@ -74,13 +74,10 @@ func TestDeletingTheInstallerRemovesAllInReverseOrder(t *testing.T) {
 	s.installerReady()
 	recorded := s.record()
 
-	_, err := s.kubectl("", "annotate", "installer", "delete", "addons.kurl.sh/confirm-delete=delete")
-	require.NoError(t, err)
-	_, err = s.kubectl("", "delete", "installer", "delete", "--timeout=2m")
-	require.NoError(t, err)
+	s.confirmAndDelete()
 	s.gone("delete-a", "delete-b", "delete-b-two")
 	s.requireSeen(recorded, "deleting delete-b-two", "gone delete-b-two", "deleting delete-b", "gone delete-b", "deleting delete-a", "gone delete-a")
-	err = s.api.Get(t.Context(), key(&v1alpha1.Installer{}, "delete"), &v1alpha1.Installer{})
+	err := s.api.Get(t.Context(), key(&v1alpha1.Installer{}, "delete"), &v1alpha1.Installer{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 	assert.Empty(t, s.defaultsLeft("delete-a", "delete-b"))
 }

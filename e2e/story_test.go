@@ -218,7 +218,11 @@ func status(conditions []metav1.Condition, kind string) string {
 }
 
 func message(conditions []metav1.Condition) string {
-	if condition := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionReady); condition != nil {
+	return conditionMessage(conditions, v1alpha1.ConditionReady)
+}
+
+func conditionMessage(conditions []metav1.Condition, kind string) string {
+	if condition := apimeta.FindStatusCondition(conditions, kind); condition != nil {
 		return condition.Message
 	}
 	return ""

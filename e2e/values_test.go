@@ -89,9 +89,11 @@ func (s *story) rendered(t require.TestingT, release string) *corev1.ConfigMap {
 }
 
 // helmStorage lists the revisions of a release that Helm keeps.
-func (s *story) helmStorage(release string) []corev1.Secret {
+func (s *story) helmStorage(release string) []corev1.Secret { return s.helmStorageIn(s.name, release) }
+
+func (s *story) helmStorageIn(namespace, release string) []corev1.Secret {
 	var list corev1.SecretList
-	require.NoError(s.t, s.api.List(s.t.Context(), &list, client.InNamespace(s.name), client.MatchingLabels{"owner": "helm", "name": release}))
+	require.NoError(s.t, s.api.List(s.t.Context(), &list, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm", "name": release}))
 	return list.Items
 }
 
