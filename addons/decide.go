@@ -112,7 +112,7 @@ func Decide(o Observation) Decision {
 		d.Write = Releases(o.Definition, &o.Addon.Spec, d.Version, lastReleases(o.Dependencies))
 	}
 	if hold := d.holdWrite(o); hold != nil {
-		d.Write, d.Hold = nil, hold
+		d.Version, d.Write, d.Hold = "", nil, hold
 	}
 	if Settled(o.Definition, o.Addon.Spec.Version, o.Releases) {
 		d.failed(o, o.Addon.Name, healthChecks(o.Definition), false) // for the summary

@@ -41,7 +41,10 @@ const (
 
 // Observed is what Flux says of a release that has a HelmRelease.
 type Observed struct {
-	Name      string
+	Name string
+	// UID tells the HelmRelease from earlier and later ones of its name.
+	UID string
+	// Namespace is the one that the HelmRelease asks for.
 	Namespace string
 	Phase     Phase
 	// Stalled says that Flux has given up until something changes.
@@ -50,7 +53,8 @@ type Observed struct {
 	Stale bool
 	// SuspendedBy names the field manager that suspended the HelmRelease; empty when it is not suspended.
 	SuspendedBy string
-	// AskedVersion is the chart version in the HelmRelease's spec.
+	// AskedChart and AskedVersion are those in the HelmRelease's spec.
+	AskedChart   string
 	AskedVersion string
 	// ChartVersion and Revision are those of the newest deployed Helm release; empty and 0 when none is.
 	ChartVersion string

@@ -73,7 +73,7 @@ func (r *helmRelease) uninstall() Uninstall {
 
 func (r *helmRelease) observe() Observed {
 	return Observed{
-		Name: r.name, Namespace: r.askedFor.namespace, Phase: r.phase(), SuspendedBy: r.suspendedBy,
+		Name: r.name, UID: r.uid, Namespace: r.askedFor.namespace, AskedChart: r.askedFor.chart, Phase: r.phase(), SuspendedBy: r.suspendedBy,
 		Chart: r.installed.chart, TargetNamespace: r.installed.namespace,
 		AskedVersion: r.asked, ChartVersion: r.deployed, Revision: r.revision, DependsOn: r.dependsOn,
 		Requested: r.requested, Handled: r.handled, Uninstall: r.uninstall(),

@@ -101,6 +101,9 @@ func (c *cluster) checkDependents(live *helmRelease) {
 
 // replacement identifies the change of a release into another one, or into none.
 func replacement(live *helmRelease, by identity) string {
+	if by == (identity{}) {
+		return live.uid + " goes"
+	}
 	return fmt.Sprintf("%s %v %v", live.uid, live.installed, by)
 }
 

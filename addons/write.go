@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -41,29 +43,37 @@ func (d *Decision) holdIdentity(o Observation) *Hold {
 	if len(unnamed) == 0 {
 		return nil
 	}
-	d.Delete = slices.DeleteFunc(unnamed, func(name string) bool { return o.Releases[name].Phase == PhaseDeleting })
+	going := maps.Clone(o.Releases)
+	maps.DeleteFunc(going, func(name string, _ Observed) bool { return !slices.Contains(unnamed, name) })
+	d.Delete = removable(going)
 	return &Hold{
 		State: v1alpha1.StateUpgrading, Message: "uninstalling what the definition names no more: " + strings.Join(unnamed, ", "),
 		By: v1alpha1.Blocker{Kind: v1alpha1.BlockerHelmRelease, Name: unnamed[0], Message: "is being uninstalled"},
 	}
 }
 
-// identityChanges describes what Flux would have to reinstall, and gives the token that allows it this once.
+// identityChanges describes what Flux would have to reinstall, and gives the token that allows it this once: for these HelmReleases, as
+// they are now.
 func identityChanges(o Observation, write []Release) (changes []string, token string) {
 	hash := sha256.New()
 	for i := range write {
-		was, now := o.Releases[write[i].Name], &write[i]
-		if was.Chart != "" && (was.Chart != now.Chart || was.TargetNamespace != now.Namespace) {
+		if was, now := o.Releases[write[i].Name], &write[i]; reinstalls(was, now) {
 			changes = append(changes, fmt.Sprintf("release %s was installed from chart %s into namespace %s, and its definition now says chart %s and namespace %s",
 				now.Name, was.Chart, was.TargetNamespace, now.Chart, now.Namespace))
-			fmt.Fprintln(hash, now.Name, was.Token, now.Chart, now.Namespace)
+			fmt.Fprintln(hash, now.Name, was.UID, was.Token, now.Chart, now.Namespace)
 		}
 	}
 	for _, name := range unnamed(o) {
 		changes = append(changes, fmt.Sprintf("release %s is installed, and its definition does not name it any more", name))
-		fmt.Fprintln(hash, name)
+		fmt.Fprintln(hash, name, o.Releases[name].UID)
 	}
 	return changes, hex.EncodeToString(hash.Sum(nil)[:4])
+}
+
+// reinstalls says whether Flux would uninstall a release once it were written. What has been written already is beyond that.
+func reinstalls(was Observed, now *Release) bool {
+	same := was.Chart == path.Base(now.Chart) && was.TargetNamespace == now.Namespace // Helm knows a chart by its bare name
+	return was.Chart != "" && !same && (was.AskedChart != now.Chart || was.Namespace != now.Namespace)
 }
 
 // unnamed lists releases that are there and that the definition does not name.
