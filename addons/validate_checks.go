@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -88,7 +88,7 @@ func validateQuery(at *field.Path, query *v1alpha1.ResourceQuery) field.ErrorLis
 	if query.Namespace != "" {
 		errs = append(errs, validateLabel(at.Child("namespace"), query.Namespace, validation.DNS1123LabelMaxLength)...)
 	}
-	if problems := path.IsValidPathSegmentName(query.Name); len(problems) > 0 {
+	if problems := content.IsPathSegmentName(query.Name); len(problems) > 0 {
 		errs = append(errs, field.Invalid(at.Child("name"), query.Name, problems[0]))
 	}
 	if _, err := metav1.LabelSelectorAsSelector(query.Selector); err != nil {

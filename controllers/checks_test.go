@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +63,7 @@ func TestChecksAreAnswered(t *testing.T) {
 	expect("open", false, settling, 10*time.Second)
 
 	expect("empty", true, addons.Finding{Message: "there are 1 maps, and 1.0.0 runs"}, 10*time.Second)
-	assert.NoError(t, s.api.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "checks", Name: "map-000"}}))
+	require.NoError(t, s.api.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "checks", Name: "map-000"}}))
 	expect("empty", false, addons.Finding{Message: "there are 1 maps, and 1.0.0 runs"}, 10*time.Second)
 	expect("empty", true, addons.Finding{Message: `check "empty" is passed, but not yet for 15s without a break`}, 10*time.Second)
 }

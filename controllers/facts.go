@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -176,19 +177,9 @@ func (f *Facts) kind(ctx context.Context, gvk schema.GroupVersionKind, again boo
 }
 
 func (f *Facts) list(ctx context.Context, k kind, query v1alpha1.ResourceQuery) ([]map[string]any, error) {
-	if query.Namespace != "" && !k.namespaced {
-		return nil, fmt.Errorf("objects of kind %s are in no namespace: leave out namespace %q", k.name, query.Namespace)
-	}
-	options := metav1.ListOptions{Limit: f.page}
-	if query.Selector != nil {
-		selector, err := metav1.LabelSelectorAsSelector(query.Selector)
-		if err != nil {
-			return nil, fmt.Errorf("reading the selector of %s: %w", k.Resource, err)
-		}
-		options.LabelSelector = selector.String()
-	}
-	if query.Name != "" {
-		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, query.Name).String()
+	options, err := f.options(k, query)
+	if err != nil {
+		return nil, err
 	}
 	var objects []map[string]any
 	for {
@@ -200,8 +191,7 @@ func (f *Facts) list(ctx context.Context, k kind, query v1alpha1.ResourceQuery) 
 			page.Items[i].SetManagedFields(nil)
 			objects = append(objects, page.Items[i].Object)
 		}
-		rest := page.GetRemainingItemCount()
-		if len(objects) > f.limit || rest != nil && len(objects)+int(*rest) > f.limit {
+		if len(objects)+remaining(page) > f.limit {
 			return nil, fmt.Errorf("there are more than %d %s: narrow the query by selector, namespace or name", f.limit, k.Resource)
 		}
 		if page.GetContinue() == "" {
@@ -215,6 +205,32 @@ func (f *Facts) list(ctx context.Context, k kind, query v1alpha1.ResourceQuery) 
 		}
 		options.Continue = page.GetContinue()
 	}
+}
+
+func (f *Facts) options(k kind, query v1alpha1.ResourceQuery) (metav1.ListOptions, error) {
+	options := metav1.ListOptions{Limit: f.page}
+	if query.Namespace != "" && !k.namespaced {
+		return options, fmt.Errorf("objects of kind %s are in no namespace: leave out namespace %q", k.name, query.Namespace)
+	}
+	if query.Selector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(query.Selector)
+		if err != nil {
+			return options, fmt.Errorf("reading the selector of %s: %w", k.Resource, err)
+		}
+		options.LabelSelector = selector.String()
+	}
+	if query.Name != "" {
+		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, query.Name).String()
+	}
+	return options, nil
+}
+
+// remaining is how many objects come after a page, as far as the API server says.
+func remaining(page *unstructured.UnstructuredList) int {
+	if count := page.GetRemainingItemCount(); count != nil {
+		return int(*count)
+	}
+	return 0
 }
 
 func (f *Facts) waitForTurn(ctx context.Context) error {
