@@ -36,7 +36,7 @@ var crdKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinit
 //
 // A CRD that the release has among its templates, and will not have any more, would be deleted by Helm, and with it every object of its
 // kind. Helm heeds an annotation on the live CRD. But helm-controller before 1.5 replaces CRDs of a crds folder whole before it lets
-// Helm upgrade: a CRD that moved there loses the annotation just before that counts. So for as long as such an upgrade takes, Flux is
+// Helm upgrade: a CRD that is there too loses the annotation just before that counts. So for as long as such an upgrade takes, Flux is
 // told to create CRDs only, and we bring those that exist to the new chart's specs.
 func (c *Charts) prepare(ctx context.Context, live *helmv2.HelmRelease, settled bool, release addons.Release) (addons.Release, error) {
 	if !flux.AsksFor(live, release) {
@@ -57,7 +57,8 @@ func sparing(release addons.Release) addons.Release {
 	return release
 }
 
-// protect keeps the CRDs that an upgrade would delete.
+// protect keeps the CRDs of the release's templates, whatever becomes of these. Those that stay among them only keep the annotation, which
+// matters to no uninstall: for that, Helm goes by what the chart says.
 func (c *Charts) protect(ctx context.Context, release addons.Release) (addons.Release, error) {
 	templated, err := c.templatedCRDs(ctx, release)
 	if err != nil || len(templated) == 0 {
@@ -67,14 +68,15 @@ func (c *Charts) protect(ctx context.Context, release addons.Release) (addons.Re
 	if err != nil {
 		return release, err
 	}
-	names := lost(templated, chart)
-	if len(names) == 0 {
-		return release, nil
+	spare := chart == nil
+	for i := range templated {
+		leaving := chart != nil && !chart.Templates(templated[i].Name)
+		spare = spare || leaving || chart.Brings(templated[i].Name)
+		if err := c.keepCRD(ctx, release, &templated[i], leaving); err != nil {
+			return release, err
+		}
 	}
-	if err := c.keepCRDs(ctx, release, names, chart != nil); err != nil {
-		return release, err
-	}
-	if release.CRDs != v1alpha1.CRDCreateReplace {
+	if !spare || release.CRDs != v1alpha1.CRDCreateReplace {
 		return release, nil
 	}
 	return sparing(release), c.replaceCRDs(ctx, chart)
@@ -92,31 +94,17 @@ func (c *Charts) templatedCRDs(ctx context.Context, release addons.Release) ([]m
 	}), nil
 }
 
-// lost names the CRDs that the chart does not have among its templates; all of them if the chart is not known.
-func lost(templated []metav1.PartialObjectMetadata, chart *flux.Chart) []string {
-	var names []string
-	for i := range templated {
-		if name := templated[i].Name; chart == nil || !chart.Templates(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// keepCRDs makes Helm keep CRDs. Those of which it is certain that they leave the templates are marked, to be disowned afterwards.
-func (c *Charts) keepCRDs(ctx context.Context, release addons.Release, names []string, certain bool) error {
+// keepCRD makes Helm keep a CRD at upgrades. One that leaves the templates is marked, to be disowned afterwards.
+func (c *Charts) keepCRD(ctx context.Context, release addons.Release, crd *metav1.PartialObjectMetadata, leaving bool) error {
 	annotations := map[string]string{annotationPolicy: policyKeep}
-	if certain {
+	if leaving {
 		annotations[annotationKept] = release.Namespace + "/" + release.Name
+		logf.FromContext(ctx).Info("Keeping a CRD that the upgrade would delete with all objects of its kind", "release", release.Name, "crd", crd.Name)
 	}
-	logf.FromContext(ctx).Info("Keeping CRDs that the upgrade would delete with all their objects", "release", release.Name, "crds", names)
-	for _, name := range names {
-		if err := c.patchCRD(ctx, name, types.MergePatchType, map[string]any{"metadata": map[string]any{"annotations": annotations}}); err != nil {
-			return err
-		}
+	if contains(crd.Annotations, annotations) {
+		return nil
 	}
-	return nil
+	return c.patchCRD(ctx, crd.Name, types.MergePatchType, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }
 
 // replaceCRDs gives the chart's CRDs that exist the specs that the chart has for them, as Flux would.

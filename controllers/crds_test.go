@@ -110,24 +110,28 @@ func TestCRDsThatLeaveTheTemplatesAreKept(t *testing.T) {
 		files  []string
 		unread bool
 
-		kept         bool
+		kept, marked bool
 		wantPolicy   v1alpha1.CRDPolicy
 		wantVersions []string
 	}{
 		"moved to the crds folder": {
 			of: &release, policy: v1alpha1.CRDCreateReplace, files: []string{"crds/cogs.yaml", cogsCRD("v1", "v2")},
-			kept: true, wantPolicy: v1alpha1.CRDCreate, wantVersions: []string{"v1", "v2"},
+			kept: true, marked: true, wantPolicy: v1alpha1.CRDCreate, wantVersions: []string{"v1", "v2"},
 		},
 		"moved, where CRDs are not replaced": {
 			of: &release, policy: v1alpha1.CRDSkip, files: []string{"crds/cogs.yaml", cogsCRD("v1", "v2")},
-			kept: true, wantPolicy: v1alpha1.CRDSkip, wantVersions: []string{"v1"},
+			kept: true, marked: true, wantPolicy: v1alpha1.CRDSkip, wantVersions: []string{"v1"},
 		},
 		"dropped": {
-			of: &release, policy: v1alpha1.CRDCreateReplace, kept: true, wantPolicy: v1alpha1.CRDCreate, wantVersions: []string{"v1"},
+			of: &release, policy: v1alpha1.CRDCreateReplace, kept: true, marked: true, wantPolicy: v1alpha1.CRDCreate, wantVersions: []string{"v1"},
 		},
 		"still templated": {
 			of: &release, policy: v1alpha1.CRDCreateReplace, files: []string{"templates/cogs.yaml", cogsCRD("v1", "v2")},
-			wantPolicy: v1alpha1.CRDCreateReplace, wantVersions: []string{"v1"},
+			kept: true, wantPolicy: v1alpha1.CRDCreateReplace, wantVersions: []string{"v1"},
+		},
+		"in both places": {
+			of: &release, policy: v1alpha1.CRDCreateReplace, files: []string{"templates/cogs.yaml", cogsCRD("v1", "v2"), "crds/cogs.yaml", cogsCRD("v1", "v2")},
+			kept: true, wantPolicy: v1alpha1.CRDCreate, wantVersions: []string{"v1", "v2"},
 		},
 		"never templated": {
 			policy: v1alpha1.CRDCreateReplace, files: []string{"crds/cogs.yaml", cogsCRD("v1", "v2")},
@@ -156,7 +160,7 @@ func TestCRDsThatLeaveTheTemplatesAreKept(t *testing.T) {
 			}
 			crd := s.liveCogs()
 			assert.Equal(t, test.kept, crd.GetAnnotations()[annotationPolicy] == policyKeep)
-			assert.Equal(t, test.kept && !test.unread, crd.GetAnnotations()[annotationKept] == "ns-app/app")
+			assert.Equal(t, test.marked, crd.GetAnnotations()[annotationKept] == "ns-app/app")
 			assert.Equal(t, test.wantVersions, versionsOf(t, crd))
 		})
 	}

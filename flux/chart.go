@@ -50,6 +50,11 @@ func (c *Chart) Templates(crd string) bool {
 	return c.templated[crd]
 }
 
+// Brings says whether a CRD of that name is in a crds folder.
+func (c *Chart) Brings(crd string) bool {
+	return slices.ContainsFunc(c.CRDs, func(known CRD) bool { return known.Name == crd })
+}
+
 // ReadChart reads a chart's package, a gzipped tar archive. It keeps everything in memory, and fails for a package that is broken,
 // holds no chart, or unpacks to more than 100 MiB.
 func ReadChart(archive io.Reader) (*Chart, error) {

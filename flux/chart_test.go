@@ -67,6 +67,8 @@ func TestReadChartFindsCRDs(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"a.example.com": "v1", "b.example.com": "v1 v2", "c.example.com": "v1beta1", "d.example.com": "v1", "e.example.com": "v1", "f.example.com": "v1",
 	}, found)
+	assert.True(t, chart.Brings("f.example.com"))
+	assert.False(t, chart.Brings("not.example.com"))
 }
 
 func TestTemplatesTellsWhichCRDsAreTemplated(t *testing.T) {

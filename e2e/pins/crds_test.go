@@ -22,15 +22,18 @@ import (
 func TestACRDThatLeavesTheTemplatesIsLostUnlessItIsMarkedAndNotReplaced(t *testing.T) {
 	w := share(t)
 	for _, test := range []struct {
-		name, to, policy string
-		crds             v1alpha1.CRDPolicy
-		lost             bool
+		name, to, policy, values string
+
+		crds v1alpha1.CRDPolicy
+		lost bool
 	}{
 		{name: "dropped", to: "1.1.0", crds: v1alpha1.CRDCreateReplace, lost: true},
 		{name: "dropped-marked", to: "1.1.0", policy: "keep", crds: v1alpha1.CRDCreateReplace},
 		{name: "moved", to: "2.0.0", crds: v1alpha1.CRDCreate, lost: true},
 		{name: "moved-replaced", to: "2.0.0", policy: "keep", crds: v1alpha1.CRDCreateReplace, lost: true},
 		{name: "moved-marked", to: "2.0.0", policy: "keep", crds: v1alpha1.CRDCreate},
+		{name: "conditional", to: "1.0.0", values: "crds: {enabled: false}", crds: v1alpha1.CRDCreateReplace, lost: true},
+		{name: "conditional-marked", to: "1.0.0", values: "crds: {enabled: false}", policy: "keep", crds: v1alpha1.CRDCreateReplace},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := w.start(t, w.release(t, test.name, "moving-crds", "1.0.0", ""))
@@ -40,7 +43,7 @@ func TestACRDThatLeavesTheTemplatesIsLostUnlessItIsMarkedAndNotReplaced(t *testi
 				patch := `{"metadata":{"annotations":{"helm.sh/resource-policy":"` + test.policy + `"}}}`
 				require.NoError(t, w.api.Patch(t.Context(), gears(), client.RawPatch(types.MergePatchType, []byte(patch))))
 			}
-			next := w.release(t, test.name, "moving-crds", test.to, "")
+			next := w.release(t, test.name, "moving-crds", test.to, test.values)
 			next.CRDs = test.crds
 			s.apply(t, next)
 			s.awaitSettled(t)
@@ -59,10 +62,24 @@ func TestACRDThatLeavesTheTemplatesIsLostUnlessItIsMarkedAndNotReplaced(t *testi
 	}
 }
 
-func gears() *unstructured.Unstructured {
+// At an uninstall, Helm goes by the annotation in the chart: one on the live CRD does not hold it.
+func TestACRDThatIsMarkedLiveGoesWithItsReleaseAllTheSame(t *testing.T) {
+	w := share(t)
+	s := w.start(t, w.release(t, "marked", "templated-crds", "1.0.0", "crds: {keep: false}"))
+	s.awaitSettled(t)
+	crd := crdNamed("gadgets.example.com")
+	require.NoError(t, w.api.Patch(t.Context(), crd, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"helm.sh/resource-policy":"keep"}}}`))))
+	hr := s.patch(t, func(hr *helmv2.HelmRelease) { hr.Finalizers = []string{helmv2.HelmReleaseFinalizer} })
+	require.NoError(t, s.api.Delete(t.Context(), hr))
+	eventually(t, func(c *assert.CollectT) { assert.True(c, w.gone(c, crd)) })
+}
+
+func gears() *unstructured.Unstructured { return crdNamed("gears.example.com") }
+
+func crdNamed(name string) *unstructured.Unstructured {
 	crd := &unstructured.Unstructured{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	crd.SetName("gears.example.com")
+	crd.SetName(name)
 	return crd
 }
 
