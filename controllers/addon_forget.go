@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -173,44 +172,6 @@ func (r *AddonReconciler) release(ctx context.Context, addon *v1alpha1.Addon) er
 	logf.FromContext(ctx).Info("Releasing the Addon")
 	if err := r.Client.Patch(ctx, addon, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("releasing Addon %s: %w", addon.Name, err)
-	}
-	return nil
-}
-
-// tidyRepositories deletes the chart sources that nobody uses once an add-on has gone, and leaves to themselves those that only
-// HelmReleases use which are not ours any more. It asks the API server: of several add-ons that go at the same time, the last one
-// must see that it is.
-func (r *AddonReconciler) tidyRepositories(ctx context.Context, leaving string) error {
-	repositories, err := r.objects(ctx, &sourcev1.HelmRepositoryList{}, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.FieldManager})
-	if err != nil || len(repositories) == 0 {
-		return err
-	}
-	var releases helmv2.HelmReleaseList
-	if err := r.Live.List(ctx, &releases, client.InNamespace(v1alpha1.Namespace)); err != nil {
-		return fmt.Errorf("looking for the users of HelmRepositories: %w", err)
-	}
-	used, ours := map[string]bool{}, map[string]bool{}
-	for i := range releases.Items {
-		if owner := addonOf(&releases.Items[i]); owner != leaving {
-			for _, name := range repositoryOf(&releases.Items[i]) {
-				used[name], ours[name] = true, ours[name] || owner != ""
-			}
-		}
-	}
-	for _, repository := range repositories {
-		switch name := repository.GetName(); {
-		case ours[name]:
-		case used[name]:
-			err = r.unlabel(ctx, repository)
-		default:
-			uid, version := repository.GetUID(), repository.GetResourceVersion()
-			if err = client.IgnoreNotFound(r.Client.Delete(ctx, repository, client.Preconditions{UID: &uid, ResourceVersion: &version})); err != nil {
-				err = fmt.Errorf("deleting HelmRepository %s: %w", name, err)
-			}
-		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -61,10 +61,10 @@ type space struct {
 }
 
 // exclusive says whether nobody but the add-on had a use for the namespace, as far as we know.
-func (s space) exclusive() bool { return s.live == nil || s.made && !s.used }
+func (s *space) exclusive() bool { return s.live == nil || s.made && !s.used }
 
 // there says whether the namespace is there to stay.
-func (s space) there() bool { return s.live != nil && s.live.DeletionTimestamp == nil }
+func (s *space) there() bool { return s.live != nil && s.live.DeletionTimestamp == nil }
 
 // spaces looks at the namespaces of an add-on.
 func (r *AddonReconciler) spaces(ctx context.Context, d departure) ([]space, error) {

@@ -27,7 +27,7 @@ func TestKilledAtTheEndOfARemovalItEndsInTheSameState(t *testing.T) {
 			r.endUninstall("app-crds", addons.UninstallDone)
 		}, writes: 7},
 		"not uninstalled": {play: func(r removal) {
-			r.create(helmRecord("app", "ns-app"))
+			r.create(helmRecord("app"))
 			r.remove("app")
 			r.endUninstall("app", addons.UninstallSkipped)
 			r.settle()

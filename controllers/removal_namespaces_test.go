@@ -34,7 +34,7 @@ func TestANamespaceGoesOnlyIfNothingIsLostWithIt(t *testing.T) {
 		"somebody's object":            {there: &corev1.ConfigMap{ObjectMeta: named("mine")}, keeps: "configmaps/ns-app/mine"},
 		"somebody's Secret":            {there: &corev1.Secret{ObjectMeta: named("mine")}, keeps: "secrets/ns-app/mine"},
 		"a volume claim of the add-on": {there: volumeClaim(namespace, "data-app-0", "app"), keeps: "persistentvolumeclaims/ns-app/data-app-0"},
-		"another tool's Helm release":  {there: helmRecord("other", namespace), keeps: "secrets/ns-app/sh.helm.release.v1.other.v1"},
+		"another tool's Helm release":  {there: helmRecord("other"), keeps: "secrets/ns-app/sh.helm.release.v1.other.v1"},
 		"what Kubernetes makes":        {there: &corev1.ConfigMap{ObjectMeta: named("kube-root-ca.crt")}},
 		"the default ServiceAccount":   {there: &corev1.ServiceAccount{ObjectMeta: named("default")}},
 		"a lease of a leader":          {there: &coordinationv1.Lease{ObjectMeta: named("leader")}},

@@ -167,17 +167,20 @@ func (r removal) create(object client.Object) {
 	})
 }
 
-// madeBy is an object of a chart, as Flux labels it.
-func madeBy(release, namespace, name string) *corev1.ConfigMap {
+// leavingNamespace is where the add-on "app" is installed.
+const leavingNamespace = "ns-app"
+
+// madeByApp is an object of the chart of release "app", as Flux labels it.
+func madeByApp(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace, Name: name, Labels: map[string]string{labelFluxName: release, labelFluxNamespace: v1alpha1.Namespace},
+		Namespace: leavingNamespace, Name: name, Labels: map[string]string{labelFluxName: "app", labelFluxNamespace: v1alpha1.Namespace},
 	}}
 }
 
 // helmRecord is where Helm keeps what it knows of a release.
-func helmRecord(release, namespace string) *corev1.Secret {
+func helmRecord(release string) *corev1.Secret {
 	return &corev1.Secret{Type: "helm.sh/release.v1", ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace, Name: "sh.helm.release.v1." + release + ".v1", Labels: map[string]string{labelHelmOwner: "helm", "name": release, "status": "deployed"},
+		Namespace: leavingNamespace, Name: "sh.helm.release.v1." + release + ".v1", Labels: map[string]string{labelHelmOwner: "helm", "name": release, "status": "deployed"},
 	}}
 }
 

@@ -36,7 +36,7 @@ func TestARemovalEndsInAReceipt(t *testing.T) {
 		"uninstalled, with what an uninstall leaves": {
 			uninstall: addons.UninstallDone,
 			there: func(r removal) {
-				kept := madeBy("app", namespace, "kept")
+				kept := madeByApp("kept")
 				kept.Annotations = map[string]string{"helm.sh/resource-policy": "keep"}
 				r.create(kept)
 				r.create(volumeClaim(namespace, "data-app-0", "app"))
@@ -48,22 +48,22 @@ func TestARemovalEndsInAReceipt(t *testing.T) {
 		},
 		"uninstalled, but something was left out": {
 			uninstall: addons.UninstallDone,
-			there:     func(r removal) { r.create(madeBy("app", namespace, "forgotten")) },
+			there:     func(r removal) { r.create(madeByApp("forgotten")) },
 			receipt:   v1alpha1.Receipt{Result: v1alpha1.OutcomeOrphaned, LeftBehind: []string{"configmaps/ns-app/forgotten", "namespaces/ns-app"}},
 			says:      []string{"1 object is left: configmaps/ns-app/forgotten"}, event: "Warning Orphaned", stays: true,
 		},
 		"skipped": {
 			uninstall: addons.UninstallSkipped,
 			there: func(r removal) {
-				r.create(madeBy("app", namespace, "running"))
-				r.create(helmRecord("app", namespace))
+				r.create(madeByApp("running"))
+				r.create(helmRecord("app"))
 			},
 			receipt: v1alpha1.Receipt{Result: v1alpha1.OutcomeOrphaned, LeftBehind: []string{"configmaps/ns-app/running", "namespaces/ns-app", record}},
 			says:    []string{"release app was not uninstalled", "helm uninstall app -n ns-app"}, event: "Warning Orphaned", stays: true,
 		},
 		"Helm's record was gone": {
 			uninstall: addons.UninstallAssumed,
-			there:     func(r removal) { r.create(madeBy("app", namespace, "running")) },
+			there:     func(r removal) { r.create(madeByApp("running")) },
 			receipt:   v1alpha1.Receipt{Result: v1alpha1.OutcomeOrphaned, LeftBehind: []string{"configmaps/ns-app/running", "namespaces/ns-app"}},
 			says:      []string{"Flux found no Helm release app"}, event: "Warning Orphaned", stays: true,
 		},
@@ -100,15 +100,13 @@ func TestARemovalEndsInAReceipt(t *testing.T) {
 // goneExcept checks that of all add-ons but one nothing of ours is left.
 func (r removal) goneExcept(name string) {
 	r.Helper()
-	for object := range r.versions(r.api) {
-		assert.True(r, len(r.versions(r.api)) == 5, "what is left: %s", object)
-	}
+	assert.Len(r, r.versions(r.api), 5, "an Installer, and of one add-on an Addon, a HelmRelease, a HelmRepository and its defaults")
 	assert.False(r, r.missing(name, &v1alpha1.Addon{}))
 }
 
 func TestARemovalWaitsForWhatIsStillBeingDeleted(t *testing.T) {
 	r := newRemoval(t, definition("app", nil, "app"))
-	slow := madeBy("app", "ns-app", "slow")
+	slow := madeByApp("slow")
 	slow.Finalizers = []string{"example.com/slow"}
 	r.create(slow)
 	require.NoError(t, r.api.Delete(r.ctx, slow))
@@ -151,7 +149,7 @@ func TestAnAddOnThatNeverRanGetsAReceiptWithoutAVersion(t *testing.T) {
 
 func TestAHelmReleaseThatWasDeletedPastTheOperatorIsReported(t *testing.T) {
 	r := newRemoval(t, definition("app", nil, "app"))
-	r.create(helmRecord("app", "ns-app"))
+	r.create(helmRecord("app"))
 	r.remove("app")
 	hr := get(r.stage, "app", &helmv2.HelmRelease{})
 	hr.Finalizers = nil
