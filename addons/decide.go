@@ -22,6 +22,9 @@ type Observation struct {
 	Dependencies []Dependency
 	// Dependents are other add-ons with a release that depends on one of this add-on's, sorted.
 	Dependents []string
+	// Leaving holds, for those of them that are on their way out too, what they report of what holds them; it is passed on to people and
+	// decides nothing.
+	Leaving map[string][]v1alpha1.Blocker
 	// Kubernetes is the cluster's version; empty means unknown.
 	Kubernetes string
 	// Owners and Charts hold, by release, what a decision has asked for.

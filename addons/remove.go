@@ -19,11 +19,7 @@ func decideRemoval(o Observation) Decision {
 	case !slices.ContainsFunc(sortedKeys(o.Releases), func(name string) bool { return !over(o.Releases[name]) }):
 		d.Gone = true
 	case len(o.Dependents) > 0:
-		d.Hold = &Hold{
-			State:   v1alpha1.StateBlocked,
-			Message: fmt.Sprintf("it stays until what depends on it is gone: %s; remove those too, or put it back into spec.addons", strings.Join(o.Dependents, ", ")),
-			By:      v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: o.Dependents[0], Message: "depends on it"},
-		}
+		d.Hold = holdDependents(o)
 	default:
 		d.Hold = holdSuspendedRemoval(o.Releases)
 		d.Delete, d.Poke = removable(o.Releases), retries(o.Releases)
@@ -35,6 +31,25 @@ func decideRemoval(o Observation) Decision {
 		d.Delete, d.Poke = nil, nil
 	}
 	return d
+}
+
+// holdDependents waits for what depends on the add-on. Those that nobody removes are named first, and otherwise what holds them.
+func holdDependents(o Observation) *Hold {
+	hold := &Hold{State: v1alpha1.StateBlocked, Message: "it stays until what depends on it is gone: " + strings.Join(o.Dependents, ", ")}
+	name, advice := o.Dependents[0], ""
+	for _, dependent := range o.Dependents {
+		chain, leaving := o.Leaving[dependent]
+		if !leaving {
+			name, advice = dependent, "; remove those too, or put it back into spec.addons"
+			break
+		}
+		if len(chain) > 0 && advice == "" {
+			name, advice = dependent, fmt.Sprintf("; %s is held: %s", dependent, chain[len(chain)-1].Message)
+		}
+	}
+	hold.Message += advice
+	hold.By, hold.Chain = v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: name, Message: "depends on it"}, slices.Clone(o.Leaving[name])
+	return hold
 }
 
 // decideHandOver leaves the releases to themselves. An uninstall that has begun is waited for: it cannot be stopped any more.

@@ -31,6 +31,11 @@ func (r *AddonReconciler) observe(ctx context.Context, addon *v1alpha1.Addon) (a
 	if o.Dependents, err = r.dependents(ctx, addon.Name, o.Releases); err != nil {
 		return o, err
 	}
+	if addon.Spec.State == v1alpha1.Absent {
+		if o.Leaving, err = r.leaving(ctx, o.Dependents); err != nil {
+			return o, err
+		}
+	}
 	if o.Definition != nil {
 		o.Dependencies, err = r.dependencies(ctx, catalog, o.Definition)
 	}
@@ -102,6 +107,21 @@ func (r *AddonReconciler) dependents(ctx context.Context, addon string, releases
 		}
 	}
 	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// leaving finds what holds those of some add-ons that are on their way out.
+func (r *AddonReconciler) leaving(ctx context.Context, names []string) (map[string][]v1alpha1.Blocker, error) {
+	held := map[string][]v1alpha1.Blocker{}
+	for _, name := range names {
+		addon := &v1alpha1.Addon{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, addon); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("reading Addon %s: %w", name, err)
+		}
+		if addon.Spec.State == v1alpha1.Absent {
+			held[name] = addon.Status.BlockedBy
+		}
+	}
+	return held, nil
 }
 
 func (r *AddonReconciler) dependencies(ctx context.Context, catalog addons.Catalog, def *v1alpha1.AddonDefinition) ([]addons.Dependency, error) {

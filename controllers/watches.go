@@ -89,7 +89,13 @@ func request(name string) reconcile.Request {
 func (r *AddonReconciler) mapRelease(ctx context.Context, object client.Object) []reconcile.Request {
 	requests := r.mapObject(ctx, object)
 	requests = append(requests, r.requestsBy(ctx, indexDependsOn, object.GetName())...)
-	for _, name := range dependsOn(object) {
+	return append(requests, r.leavingBelow(ctx, object)...)
+}
+
+// leavingBelow leads from a HelmRelease to the add-ons on their way out that it depends on.
+func (r *AddonReconciler) leavingBelow(ctx context.Context, release client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, name := range dependsOn(release) {
 		var hr helmv2.HelmRelease
 		var addon v1alpha1.Addon
 		if r.get(ctx, name, &hr) != nil || r.Client.Get(ctx, client.ObjectKey{Name: addonOf(&hr)}, &addon) != nil {
@@ -127,12 +133,21 @@ func (r *AddonReconciler) requestsBy(ctx context.Context, index, value string) [
 	return requests
 }
 
-// mapAddon leads from an Addon to those that need it: they pass on what it reports, and may wait for it to come or go.
+// mapAddon leads from an Addon to those that need it, and to those on their way out that it needs: they pass on what it reports, and may
+// wait for it to come or go.
 func (r *AddonReconciler) mapAddon(ctx context.Context, object client.Object) []reconcile.Request {
-	return r.mapDefinitions(ctx, func(def *v1alpha1.AddonDefinition, catalog addons.Catalog) bool {
+	requests := r.mapDefinitions(ctx, func(def *v1alpha1.AddonDefinition, catalog addons.Catalog) bool {
 		provider, err := catalog.Get(object.GetName())
 		return err == nil && addons.MayNeed(def, provider)
 	})
+	var list helmv2.HelmReleaseList
+	if err := r.Client.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.MatchingFields{indexAddon: object.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+		return requests
+	}
+	for i := range list.Items {
+		requests = append(requests, r.leavingBelow(ctx, &list.Items[i])...)
+	}
+	return requests
 }
 
 // mapDefinition leads from an AddonDefinition to every Addon: capabilities and order may change with it.
