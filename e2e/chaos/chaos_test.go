@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,7 @@ func TestASliceOfChaos(t *testing.T) {
 	require.NoError(t, run(t.Context(), opts, t.Output()))
 }
 
-func TestTheWorldIsWorthWhile(t *testing.T) {
+func TestAddonsComeAfterWhatTheyNeed(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range theWorld() {
 		for _, before := range append(m.needs, m.likes...) {
@@ -29,5 +28,4 @@ func TestTheWorldIsWorthWhile(t *testing.T) {
 		names[m.name] = true
 		require.Len(t, m.definition("http://charts").Spec.Releases, len(m.charts))
 	}
-	require.Less(t, 2*time.Second, slice)
 }

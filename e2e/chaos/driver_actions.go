@@ -13,7 +13,7 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// apply, here and below, does nothing while there is no Installer: the list is then written when it is made anew.
+// writeList does nothing while there is no Installer: it gets the list when it is made anew.
 func (d *driver) writeList(ctx context.Context) (bool, error) {
 	if !d.will.installer {
 		return false, nil
@@ -259,19 +259,4 @@ func (d *driver) makeInstaller(ctx context.Context) (bool, error) {
 	d.will.installer = true
 	d.will.highest = map[string]string{}
 	return d.writeList(ctx)
-}
-
-// killFlux kills a controller of Flux in the middle of whatever it does, and starts it again.
-func (d *driver) killFlux(component string) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (bool, error) {
-		d.journal.write("%s dies", component)
-		if err := d.cluster.Kill(ctx, component); err != nil {
-			return false, err
-		}
-		d.tally.count(talliedFlux, component+" killed")
-		if err := pause(ctx, time.Duration(d.rng.IntN(1500))*time.Millisecond); err != nil {
-			return false, err
-		}
-		return true, d.cluster.Restart(ctx, component)
-	}
 }

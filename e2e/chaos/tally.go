@@ -13,7 +13,7 @@ import (
 // Sections of the tally.
 const (
 	talliedKills    = "operator killed"
-	talliedFlux     = "helm-controller"
+	talliedFlux     = "Flux killed"
 	talliedFaults   = "faults"
 	talliedWrites   = "writes"
 	talliedPeople   = "people"
