@@ -19,6 +19,9 @@ const (
 	againClosed = sharedFor
 	// againOpen is after how long a check that is passed is worth looking at again.
 	againOpen = time.Minute
+	// effort is by how much longer than an evaluation takes it is not repeated, so that a check over very many objects, or one that is too
+	// costly to be evaluated at all, takes up to a hundredth of a processor.
+	effort = 100
 )
 
 // Checks evaluates gates and health checks.
@@ -35,7 +38,7 @@ func (c *Checks) Find(ctx context.Context, addon *v1alpha1.Addon, catalog addons
 	if probe == nil {
 		return addons.Finding{Message: fmt.Sprintf("the AddonDefinition %q has no check %q any more", question.Addon, question.Check), Fresh: question.Fresh}, againClosed
 	}
-	finding = c.evaluate(ctx, probe, question, subject)
+	finding, took := c.evaluate(ctx, probe, question, subject)
 	finding.Fresh = question.Fresh
 	key, now := CheckKey{Addon: addon.UID, Name: question.Check}, c.Clock.Now()
 	if !probe.Gate && apimeta.IsStatusConditionTrue(addon.Status.Conditions, v1alpha1.ConditionHealthy) {
@@ -44,23 +47,26 @@ func (c *Checks) Find(ctx context.Context, addon *v1alpha1.Addon, catalog addons
 	stable, remaining := c.Stability.Settle(key, finding.Passed, probe.StableFor(), now)
 	switch {
 	case !finding.Passed:
-		return finding, againClosed
+		return finding, max(againClosed, effort*took)
 	case !stable:
 		finding.Passed = false
 		finding.Message = fmt.Sprintf("check %q is passed, but not yet for %s without a break", question.Check, probe.StableFor())
-		return finding, min(againClosed, remaining)
+		return finding, max(min(againClosed, remaining), effort*took)
 	}
-	return finding, againOpen
+	return finding, max(againOpen, effort*took)
 }
 
-func (c *Checks) evaluate(ctx context.Context, probe *addons.Probe, question addons.Question, subject addons.Subject) addons.Finding {
+// evaluate a check, and say how long that took, without the time for reading.
+func (c *Checks) evaluate(ctx context.Context, probe *addons.Probe, question addons.Question, subject addons.Subject) (addons.Finding, time.Duration) {
 	facts := map[string][]map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(probe.Check.Resources)) {
 		objects, err := c.Facts.Read(ctx, probe.Check.Resources[name], question.Fresh)
 		if err != nil {
-			return probe.Unread(name, err)
+			return probe.Unread(name, err), 0
 		}
 		facts[name] = objects
 	}
-	return probe.Evaluate(facts, subject)
+	began := c.Clock.Now()
+	finding := probe.Evaluate(facts, subject)
+	return finding, c.Clock.Since(began)
 }
