@@ -70,6 +70,9 @@ func (r *AddonReconciler) finishRemoval(ctx context.Context, o addons.Observatio
 		return pause{}, err
 	}
 	if to.receipt == nil {
+		if err := r.confirm(ctx, &o); err != nil {
+			return pause{}, err
+		}
 		traces, awaited, err := r.search(ctx, d)
 		if err != nil {
 			return pause{}, err

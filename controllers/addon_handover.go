@@ -33,6 +33,9 @@ func (r *AddonReconciler) handOver(ctx context.Context, o addons.Observation) (c
 		return ctrl.Result{}, err
 	}
 	if to.receipt == nil {
+		if err := r.confirm(ctx, &o); err != nil {
+			return ctrl.Result{}, err
+		}
 		receipt := handedOver(running, d.ended())
 		receipt.Version = d.version
 		if o.Definition != nil {

@@ -3,6 +3,7 @@ package controllers
 import (
 	"testing"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -173,4 +174,25 @@ func newSharing(t *testing.T) removal {
 	beta := definition("beta", nil, "beta")
 	beta.Spec.Releases[0].Namespace = "ns-app"
 	return newRemoval(t, definition("app", nil, "app"), beta, definition("more", nil, "more"))
+}
+
+func TestAReleaseWaitsUntilItsOldNamespaceHasGone(t *testing.T) {
+	r := newRemoval(t, definition("app", nil, "app"))
+	late := definition("late", nil, "late")
+	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns-late", Finalizers: []string{"example.com/slow"}}})
+	require.NoError(t, r.api.Delete(r.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns-late"}}))
+	r.definitions = append(r.definitions, late)
+	r.work(r.cached, r.definitions)
+	r.apply(installer("default", wanted("app", "1.0.0"), wanted("stays", "1.0.0"), wanted("late", "1.0.0")))
+	require.ErrorContains(t, r.pass(), "namespace ns-late is still being deleted")
+	assert.Contains(t, readyMessage(get(r.stage, "late", &v1alpha1.Addon{})), "is installed once it has gone")
+	assert.True(t, r.missing("late", &helmv2.HelmRelease{}))
+
+	going := &corev1.Namespace{}
+	require.NoError(t, r.api.Get(r.ctx, client.ObjectKey{Name: "ns-late"}, going))
+	going.Finalizers = nil
+	require.NoError(t, r.api.Update(r.ctx, going))
+	r.settle()
+	assert.False(t, r.missing("late", &helmv2.HelmRelease{}))
+	assert.Len(t, ourLabels(r.namespace("ns-late")), 2)
 }
