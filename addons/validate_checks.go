@@ -3,6 +3,7 @@ package addons
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,6 +85,9 @@ func validateQuery(at *field.Path, query *v1alpha1.ResourceQuery) field.ErrorLis
 	}
 	if !kindName.MatchString(query.Kind) {
 		errs = append(errs, field.Invalid(at.Child("kind"), query.Kind, "must be the name of a kind, such as PersistentVolume"))
+	}
+	if group.Group == "" && strings.EqualFold(query.Kind, "Secret") {
+		errs = append(errs, field.Forbidden(at.Child("kind"), "checks do not look at Secrets: a message would show to everybody what is in them"))
 	}
 	if query.Namespace != "" {
 		errs = append(errs, validateLabel(at.Child("namespace"), query.Namespace, validation.DNS1123LabelMaxLength)...)

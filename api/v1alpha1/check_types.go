@@ -47,7 +47,7 @@ type ResourceQuery struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	APIVersion string `json:"apiVersion,omitempty"`
-	// kind of the objects, such as `PersistentVolume`.
+	// kind of the objects, such as `PersistentVolume`. Secrets are not looked at.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
