@@ -48,7 +48,7 @@ func (s *stage) makeCogs(of *addons.Release, versions ...string) {
 	require.NoError(s, s.api.Create(s.ctx, crd))
 	s.Cleanup(func() {
 		s.ctx = context.Background()
-		require.NoError(s, s.api.Delete(s.ctx, crd))
+		require.NoError(s, client.IgnoreNotFound(s.api.Delete(s.ctx, crd)))
 		require.Eventually(s, func() bool { return s.liveCogs() == nil }, 10*time.Second, 5*time.Millisecond)
 	})
 }
@@ -217,4 +217,34 @@ func TestATakeoverKeepsCRDs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, v1alpha1.CRDCreate, prepared.CRDs)
 	assert.Equal(t, policyKeep, s.liveCogs().GetAnnotations()[annotationPolicy])
+}
+
+// The operator is killed after each of its writes in turn, and starts anew with no memory.
+func TestKilledWhileItKeepsCRDsItEndsInTheSameState(t *testing.T) {
+	for after := 1; ; after++ {
+		s := newStage(t)
+		release := next("2.0.0")
+		s.makeCogs(&release, "v1")
+		s.known(s.charts(), release, "crds/cogs.yaml", cogsCRD("v1", "v2"))
+		writes := 0
+		api, err := client.NewWithWatch(config, client.Options{Scheme: s.api.Scheme()})
+		require.NoError(t, err)
+		mortal := &Charts{Client: dying(api, &writes, after), Live: s.api, Clock: s.clock}
+		_, killed := mortal.prepare(s.ctx, flux.HelmRelease(next("1.0.0")), true, release)
+
+		prepared, err := s.charts().prepare(s.ctx, flux.HelmRelease(next("1.0.0")), true, release)
+		require.NoError(t, err)
+		assert.Equal(t, v1alpha1.CRDCreate, prepared.CRDs)
+		crd := s.liveCogs()
+		assert.Equal(t, policyKeep, crd.GetAnnotations()[annotationPolicy])
+		assert.Equal(t, "ns-app/app", crd.GetAnnotations()[annotationKept])
+		assert.Equal(t, []string{"v1", "v2"}, versionsOf(t, crd))
+		if killed == nil {
+			assert.Equal(t, 3, after, "the writes were counted")
+			return
+		}
+		require.ErrorIs(t, killed, errKilled)
+		require.NoError(t, s.api.Delete(s.ctx, crd))
+		require.Eventually(t, func() bool { return s.liveCogs() == nil }, 10*time.Second, 5*time.Millisecond)
+	}
 }

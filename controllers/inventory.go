@@ -44,7 +44,7 @@ func (o *Owners) takeStock(ctx context.Context, record *metav1.PartialObjectMeta
 	stock = inventory{at: o.Clock.Now(), names: map[string][]string{}}
 	for _, object := range found.objects {
 		if object.Annotations[annotationHelmRelease] == release.Name && object.Annotations[annotationHelmNamespace] == release.Namespace {
-			stock.add(object)
+			count(&stock, object)
 		}
 	}
 	o.mu.Lock()
@@ -57,7 +57,8 @@ func (o *Owners) takeStock(ctx context.Context, record *metav1.PartialObjectMeta
 	return stock, nil
 }
 
-func (i *inventory) add(o object) {
+// count takes an object into an inventory.
+func count(i *inventory, o object) {
 	name := o.Name
 	if o.Namespace != "" && o.Namespace != o.Annotations[annotationHelmNamespace] {
 		name = o.Namespace + "/" + name

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -150,6 +149,6 @@ func FuzzReadChart(f *testing.F) {
 		require.NoError(t, archive.Close())
 		require.NoError(t, zipped.Close())
 		chart, err := flux.ReadChart(&packed)
-		assert.True(t, (chart == nil) == (err != nil), fmt.Sprint(err))
+		assert.Equal(t, err != nil, chart == nil, "%v", err)
 	})
 }
