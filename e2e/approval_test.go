@@ -50,6 +50,13 @@ func TestAnEmptiedInstallerAsksFirst(t *testing.T) {
 	s.gone(names...)
 	s.installerReady()
 	assert.Len(t, s.installer(t).Status.Removed, 3)
+
+	s.install(all)
+	s.installerReady()
+	s.install(`{addons: []}`)
+	s.asksForApproval("every add-on", names...)
+	assert.NotEqual(t, s.installer(t).Annotations[v1alpha1.AnnotationApprovedPlan], s.installer(t).Status.Plan.Digest, "what was approved once is not approved for ever")
+	s.identity(names...)
 }
 
 // asksForApproval waits until the Installer asks, and checks that its plan shows what would be done.

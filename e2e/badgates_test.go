@@ -60,6 +60,7 @@ func TestABrokenGateIsReportedAndHoldsTheRemoval(t *testing.T) {
 		"syntax":   {expression: `things.size( == 0`, says: []string{"Syntax error", "line 1, column"}},
 		"type":     {expression: `"none"`, says: []string{"must give true or false, but gives text"}},
 		"unknown":  {expression: `volumes.size() == 0`, says: []string{"undeclared reference to 'volumes'", "there are addon, things"}},
+		"secret":   {kind: "Secret", expression: `things.size() == 0`, says: []string{"spec.gates[guard].resources[things].kind", "checks do not look at Secrets"}},
 		"function": {expression: `things.count() == 0`, says: []string{"undeclared reference to 'count'"}},
 	}
 	var entries, names []string
@@ -75,7 +76,7 @@ func TestABrokenGateIsReportedAndHoldsTheRemoval(t *testing.T) {
 		m.define(s, "broken-"+name)
 	}
 	for name, m := range slips {
-		says := append([]string{fmt.Sprintf("the AddonDefinition %q is broken", "broken-"+name), "spec.gates[guard].expression", "correct the definition"}, m.says...)
+		says := append([]string{fmt.Sprintf("the AddonDefinition %q is broken", "broken-"+name), "spec.gates[guard].", "correct the definition"}, m.says...)
 		s.says("broken-"+name, v1alpha1.StateBlocked, says...)
 		s.installerSays(v1alpha1.ConditionResolved, says...)
 		assert.Equal(t, "True", status(s.addon(t, "broken-"+name).Status.Conditions, v1alpha1.ConditionStalled))
@@ -109,7 +110,7 @@ func TestAGateThatCannotBeEvaluatedIsClosed(t *testing.T) {
 		"index":    {expression: `things[100000].metadata.name == "x"`, says: []string{"index out of bounds"}},
 		"cost": {
 			expression: `things.all(a, things.all(b, things.all(c, things.all(d, things.all(e, things.all(f, things.all(g, a.metadata.name != "nowhere")))))))`,
-			says:       []string{"limit", "avoid loops in loops"},
+			says:       []string{"its expression takes more than", "turns of loops", "avoid loops in loops"},
 		},
 		"typo":    {kind: "PersistentVolumeClam", expression: `things.size() == 0`, says: []string{`no kind "PersistentVolumeClam" in apiVersion "v1"`, "correct apiVersion or kind"}},
 		"case":    {kind: "persistentvolumes", expression: `things.size() == 0`, says: []string{"did you mean PersistentVolume?"}},

@@ -18,7 +18,8 @@ import (
 )
 
 // recording is what happened to a story's HelmReleases, in order: "asked NAME VERSION" for each chart version in a spec, "began NAME
-// VERSION" when Helm began to install or upgrade it, "running NAME VERSION" when it had, "deleting NAME" and "gone NAME".
+// VERSION" when Helm began to install or upgrade it, "running NAME VERSION" when it had, "deleting NAME", "uninstalled NAME" once Flux had done
+// that and let go, and "gone NAME".
 type recording struct {
 	mu    sync.Mutex
 	lines []string
@@ -56,6 +57,9 @@ func (r *recording) note(kind watch.EventType, hr *helmv2.HelmRelease) {
 	}
 	if hr.DeletionTimestamp != nil {
 		r.add("deleting " + hr.Name)
+		if len(hr.Status.History) == 0 && !slices.Contains(hr.Finalizers, helmv2.HelmReleaseFinalizer) {
+			r.add("uninstalled " + hr.Name)
+		}
 	}
 }
 

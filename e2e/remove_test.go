@@ -76,7 +76,9 @@ func TestDeletingTheInstallerRemovesAllInReverseOrder(t *testing.T) {
 
 	s.confirmAndDelete()
 	s.gone("delete-a", "delete-b", "delete-b-two")
-	s.requireSeen(recorded, "deleting delete-b-two", "gone delete-b-two", "deleting delete-b", "gone delete-b", "deleting delete-a", "gone delete-a")
+	s.requireSeen(recorded, "deleting delete-b-two", "uninstalled delete-b-two", "deleting delete-b", "uninstalled delete-b", "deleting delete-a", "uninstalled delete-a")
+	s.requireSeen(recorded, "gone delete-b-two", "deleting delete-a", "gone delete-a")
+	s.requireSeen(recorded, "gone delete-b", "deleting delete-a")
 	err := s.api.Get(t.Context(), key(&v1alpha1.Installer{}, "delete"), &v1alpha1.Installer{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 	assert.Empty(t, s.defaultsLeft("delete-a", "delete-b"))
