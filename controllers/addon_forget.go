@@ -70,7 +70,7 @@ func (r *AddonReconciler) finishRemoval(ctx context.Context, o addons.Observatio
 		return pause{}, err
 	}
 	if to.receipt == nil {
-		if err := r.confirm(ctx, &o); err != nil {
+		if err := r.confirmSpec(ctx, o.Addon); err != nil {
 			return pause{}, err
 		}
 		traces, awaited, err := r.search(ctx, d)

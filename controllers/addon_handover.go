@@ -33,7 +33,7 @@ func (r *AddonReconciler) handOver(ctx context.Context, o addons.Observation) (c
 		return ctrl.Result{}, err
 	}
 	if to.receipt == nil {
-		if err := r.confirm(ctx, &o); err != nil {
+		if err := r.confirmSpec(ctx, o.Addon); err != nil {
 			return ctrl.Result{}, err
 		}
 		receipt := handedOver(running, d.ended())

@@ -106,3 +106,27 @@ func TestAnUninstallThatHasBegunCannotBeHandedOver(t *testing.T) {
 		assert.NotContains(t, receipts[0].LeftBehind, "helmreleases/kurl-addons/app")
 	})
 }
+
+func TestWhatWasHandedOverHoldsNobodyBack(t *testing.T) {
+	for name, leave := range map[string]func(removal){
+		"from being handed over": func(r removal) { r.orphan("app") },
+		"from being removed": func(r removal) {
+			addon := get(r.stage, "app", &v1alpha1.Addon{})
+			addon.Spec.State = v1alpha1.Absent
+			require.NoError(r, r.api.Update(r.ctx, addon))
+			r.catchUp()
+			_, err := r.addon.Reconcile(r.ctx, get(r.stage, "app", &v1alpha1.Addon{}))
+			require.NoError(r, err)
+			r.endUninstall("app", addons.UninstallDone)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRemoval(t, definition("app", nil, "app"), definition("dependent", []string{"app"}, "dependent"))
+			r.orphan("dependent")
+			r.finish("dependent")
+			require.Equal(t, "app", get(r.stage, "dependent", &helmv2.HelmRelease{}).Spec.DependsOn[0].Name)
+			leave(r)
+			r.finish("app")
+		})
+	}
+}

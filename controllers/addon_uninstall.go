@@ -20,13 +20,8 @@ import (
 // confirm asks the API server itself, before anything is uninstalled, whether that is still wanted and nothing has come to depend on it:
 // a cache may lag behind somebody who has just put the add-on back. If so, the pass starts again.
 func (r *AddonReconciler) confirm(ctx context.Context, o *addons.Observation) error {
-	live := &v1alpha1.Addon{}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(o.Addon), live); err != nil {
-		return fmt.Errorf("confirming the removal of Addon %s: %w", o.Addon.Name, err)
-	}
-	const word = v1alpha1.AnnotationAllowReplace
-	if live.UID != o.Addon.UID || live.Generation != o.Addon.Generation || live.Annotations[word] != o.Addon.Annotations[word] {
-		return changedMeanwhile("addons", o.Addon.Name)
+	if err := r.confirmSpec(ctx, o.Addon); err != nil {
+		return err
 	}
 	var releases helmv2.HelmReleaseList
 	if err := r.Live.List(ctx, &releases, client.InNamespace(v1alpha1.Namespace)); err != nil {
@@ -35,9 +30,22 @@ func (r *AddonReconciler) confirm(ctx context.Context, o *addons.Observation) er
 	for i := range releases.Items {
 		other := addonOf(&releases.Items[i])
 		needs := slices.ContainsFunc(dependsOn(&releases.Items[i]), func(name string) bool { _, ours := o.Releases[name]; return ours })
-		if needs && other != o.Addon.Name && !slices.Contains(o.Dependents, other) {
+		if needs && other != "" && other != o.Addon.Name && !slices.Contains(o.Dependents, other) {
 			return changedMeanwhile("helmreleases", releases.Items[i].Name)
 		}
+	}
+	return nil
+}
+
+// confirmSpec asks the API server itself whether an Addon is still to be what the pass has seen.
+func (r *AddonReconciler) confirmSpec(ctx context.Context, addon *v1alpha1.Addon) error {
+	live := &v1alpha1.Addon{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(addon), live); err != nil {
+		return fmt.Errorf("confirming the removal of Addon %s: %w", addon.Name, err)
+	}
+	const word = v1alpha1.AnnotationAllowReplace
+	if live.UID != addon.UID || live.Generation != addon.Generation || live.Annotations[word] != addon.Annotations[word] {
+		return changedMeanwhile("addons", addon.Name)
 	}
 	return nil
 }
