@@ -69,6 +69,11 @@ func count(i *inventory, o object) {
 	}
 }
 
+// madeBy says whether our HelmRelease of that name made it, as its objects tell.
+func (i inventory) madeBy(release addons.Release) bool {
+	return slices.Equal(i.fluxes, []string{v1alpha1.Namespace + "/" + release.Name})
+}
+
 // unseenRivals are the HelmReleases of other namespaces that made something of it.
 func (i inventory) unseenRivals() []rival {
 	var rivals []rival

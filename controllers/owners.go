@@ -31,6 +31,14 @@ type Owners struct {
 
 	mu        sync.Mutex
 	inventory map[string]inventory // by the Helm release's record
+	rivals    *headcount
+}
+
+// headcount is what is known of the HelmReleases of all namespaces, shared for some seconds by all add-ons that are installed.
+type headcount struct {
+	at    time.Time
+	all   []helmv2.HelmRelease
+	blind bool // to all namespaces but ours
 }
 
 // Find looks for a Helm release of the release's name in its namespace, and for HelmReleases that manage it or have the name that ours
@@ -40,11 +48,15 @@ func (o *Owners) Find(ctx context.Context, release addons.Release) (addons.Owner
 	if err != nil {
 		return addons.OwnerFinding{}, err
 	}
-	all, blind, err := o.helmReleases(ctx)
+	namesake, err := o.namesake(ctx, release)
 	if err != nil {
 		return addons.OwnerFinding{}, err
 	}
-	namesake, rivals := sortOut(all, release)
+	known, err := o.helmReleases(ctx)
+	if err != nil {
+		return addons.OwnerFinding{}, err
+	}
+	rivals := rivalsOf(known.all, release)
 	if namesake != nil && addonOf(namesake) == release.Addon || namesake == nil && record == nil && len(rivals) == 0 {
 		return addons.OwnerFinding{}, nil
 	}
@@ -54,8 +66,11 @@ func (o *Owners) Find(ctx context.Context, release addons.Release) (addons.Owner
 			return addons.OwnerFinding{}, err
 		}
 	}
-	if blind && len(rivals) == 0 {
+	if known.blind && len(rivals) == 0 {
 		rivals = stock.unseenRivals()
+	}
+	if namesake == nil && len(rivals) == 0 && stock.madeBy(release) {
+		return addons.OwnerFinding{}, nil // it was our own, whose HelmRelease somebody deleted
 	}
 	return addons.OwnerFinding{Taken: taken(release, namesake, record, rivals, stock), Fought: fought(release, namesake, rivals)}, nil
 }
@@ -83,32 +98,46 @@ func revision(record *metav1.PartialObjectMetadata) int {
 	return number
 }
 
+// namesake is the HelmRelease in the place that ours would have; nil if there is none.
+func (o *Owners) namesake(ctx context.Context, release addons.Release) (*helmv2.HelmRelease, error) {
+	hr := &helmv2.HelmRelease{}
+	if err := o.Live.Get(ctx, client.ObjectKey{Namespace: v1alpha1.Namespace, Name: release.Name}, hr); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("looking for HelmRelease %s: %w", release.Name, err)
+	}
+	return found(hr), nil
+}
+
 // helmReleases lists the HelmReleases of all namespaces, or of ours alone if it is blind to others.
-func (o *Owners) helmReleases(ctx context.Context) (all []helmv2.HelmRelease, blind bool, err error) {
+func (o *Owners) helmReleases(ctx context.Context) (*headcount, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rivals != nil && o.Clock.Since(o.rivals.at) < sharedFor {
+		return o.rivals, nil
+	}
+	now := &headcount{at: o.Clock.Now()}
 	var list helmv2.HelmReleaseList
-	err = o.Live.List(ctx, &list)
-	if blind = apierrors.IsForbidden(err); blind {
+	err := o.Live.List(ctx, &list)
+	if now.blind = apierrors.IsForbidden(err); now.blind {
 		err = o.Live.List(ctx, &list, client.InNamespace(v1alpha1.Namespace))
 	}
 	if err != nil {
-		return nil, blind, fmt.Errorf("looking for HelmReleases: %w", err)
+		return nil, fmt.Errorf("looking for HelmReleases: %w", err)
 	}
-	return list.Items, blind, nil
+	now.all, o.rivals = list.Items, now
+	return now, nil
 }
 
-// sortOut finds the HelmRelease in the place that ours would have, and the others that manage the same Helm release.
-func sortOut(all []helmv2.HelmRelease, release addons.Release) (namesake *helmv2.HelmRelease, rivals []rival) {
+// rivalsOf finds the other HelmReleases that manage the same Helm release, on this cluster.
+func rivalsOf(all []helmv2.HelmRelease, release addons.Release) []rival {
+	var rivals []rival
 	for i := range all {
 		hr := &all[i]
-		switch {
-		case hr.Namespace == v1alpha1.Namespace && hr.Name == release.Name:
-			namesake = hr
-		case hr.Spec.KubeConfig != nil: // it is of another cluster
-		case hr.GetReleaseName() == release.Name && (hr.GetReleaseNamespace() == release.Namespace || hr.GetStorageNamespace() == release.Namespace):
+		here := hr.Namespace == v1alpha1.Namespace && hr.Name == release.Name || hr.Spec.KubeConfig != nil
+		if !here && hr.GetReleaseName() == release.Name && (hr.GetReleaseNamespace() == release.Namespace || hr.GetStorageNamespace() == release.Namespace) {
 			rivals = append(rivals, rival{namespace: hr.Namespace, name: hr.Name, leaving: hr.DeletionTimestamp != nil})
 		}
 	}
-	return namesake, rivals
+	return rivals
 }
 
 // rival is another HelmRelease that manages the release.

@@ -130,6 +130,7 @@ func TestOwnersOfAWantedRelease(t *testing.T) {
 				hr.Spec.KubeConfig = &meta.KubeConfigReference{SecretRef: &meta.SecretKeyReference{Name: "remote"}}
 			})},
 		},
+		"our own, whose HelmRelease was deleted": {objects: []client.Object{record(1, "deployed"), part("a", v1alpha1.Namespace+"/app")}},
 		"a HelmRelease that was deleted": {
 			objects: []client.Object{record(1, "deployed"), part("a", otherSpace+"/web")},
 			taken:   []string{"managed by HelmRelease owners-others/web until that was deleted"},
