@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -15,8 +16,10 @@ const slice = 3 * stormLength
 
 func TestASliceOfChaos(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
-	opts := options{seed: rand.Uint64N(1e6), kills: math.MaxInt, lasts: slice, dir: t.TempDir()}
-	require.NoError(t, run(t.Context(), opts, t.Output()))
+	dir, err := os.MkdirTemp("", "chaos-") //nolint:usetesting // it has to stay when the test fails
+	require.NoError(t, err)
+	require.NoError(t, run(t.Context(), options{seed: rand.Uint64N(1e6), kills: math.MaxInt, lasts: slice, dir: dir}, t.Output()))
+	require.NoError(t, os.RemoveAll(dir))
 }
 
 func TestAddonsComeAfterWhatTheyNeed(t *testing.T) {

@@ -26,6 +26,8 @@ type hold struct {
 	begin func(ctx context.Context, m member) error
 	// all means that the removal of everything is asked for.
 	all bool
+	// blind means that the operator cannot take the removal back before the reason has gone.
+	blind bool
 }
 
 func (d *driver) holds() []hold {
@@ -36,7 +38,7 @@ func (d *driver) holds() []hold {
 		{name: "a suspended release", begin: func(ctx context.Context, m member) error {
 			return errors.Join(d.setSuspended(ctx, m.name, true), d.withdraw(ctx, m))
 		}},
-		{name: "no definition", begin: func(ctx context.Context, m member) error {
+		{name: "no definition", blind: true, begin: func(ctx context.Context, m member) error {
 			d.will.broken[m.name] = true
 			return errors.Join(d.api.Delete(ctx, m.definition(d.repository)), d.withdraw(ctx, m))
 		}},
@@ -86,7 +88,8 @@ func (c *chaos) held(ctx context.Context) error {
 	if err := d.applyInstaller(ctx); err != nil {
 		return err
 	}
-	if err := c.until(ctx, "take the removal back", func() ([]string, error) { return c.notTakenBack(ctx, m) }); err != nil {
+	err := c.until(ctx, "take the removal back", func() ([]string, error) { return c.notTakenBack(ctx, h, m) })
+	if err != nil {
 		return err
 	}
 	if err := c.settle(ctx); err != nil {
@@ -95,10 +98,14 @@ func (c *chaos) held(ctx context.Context) error {
 	return c.unchanged(ctx, m, before)
 }
 
-func (c *chaos) notTakenBack(ctx context.Context, m member) ([]string, error) {
-	f, addon := &findings{driver: c.driver}, addonNamed(m.name)
-	err := c.driver.api.Get(ctx, client.ObjectKeyFromObject(addon), addon)
-	f.same("state wanted of Addon "+m.name, v1alpha1.Present, addon.Spec.State)
+// notTakenBack lists what the operator still has to learn of a removal that was taken back.
+func (c *chaos) notTakenBack(ctx context.Context, h hold, m member) ([]string, error) {
+	f, installer, addon := &findings{driver: c.driver}, installerObject(), addonNamed(m.name)
+	err := errors.Join(c.driver.api.Get(ctx, client.ObjectKeyFromObject(installer), installer), c.driver.api.Get(ctx, client.ObjectKeyFromObject(addon), addon))
+	f.same("observedGeneration of the Installer", installer.Generation, installer.Status.ObservedGeneration)
+	if !h.blind {
+		f.same("state wanted of Addon "+m.name, v1alpha1.Present, addon.Spec.State)
+	}
 	return f.lines, err
 }
 

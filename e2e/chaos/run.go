@@ -259,7 +259,10 @@ func (c *chaos) violated(v violation) error {
 func (c *chaos) explain() {
 	fmt.Fprintf(c.out, "\nWhat happened last:\n")
 	c.journal.report(c.out)
-	fmt.Fprintf(c.out, "\nAll of it is in %s, if that was kept (-dir). Again: make chaos ARGS='-seed %d'\n", c.cluster.Dir(), c.options.seed)
+	if c.options.dir != "" {
+		fmt.Fprintf(c.out, "\nAll of it, and all logs: %s\n", c.options.dir)
+	}
+	fmt.Fprintf(c.out, "\nThe same walk again: make chaos ARGS='-seed %d -dir /tmp/chaos'\n", c.options.seed)
 }
 
 // together does several things at once, until all are done or one fails, and returns what failed first.
