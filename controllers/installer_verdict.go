@@ -54,6 +54,8 @@ func (in intent) unready(summaries []v1alpha1.AddonSummary) []string {
 		case in.ready(summary.Name):
 		case in.waits(summary):
 			waiting++
+		case summary.State == v1alpha1.StateReady:
+			lines = append(lines, in.stale(summary.Name))
 		case summary.Message == "":
 			lines = append(lines, fmt.Sprintf("%s is %s", summary.Name, summary.State))
 		default:
@@ -65,6 +67,14 @@ func (in intent) unready(summaries []v1alpha1.AddonSummary) []string {
 		lines = append(lines, fmt.Sprintf("%d waiting for other add-ons", waiting))
 	}
 	return lines
+}
+
+// stale speaks of an add-on that has not heard yet that it is to change.
+func (in intent) stale(name string) string {
+	if addon := in.live[name]; addon != nil && addon.Spec.State != v1alpha1.Present {
+		return name + " is about to be removed"
+	}
+	return name + " is about to change"
 }
 
 // waits says whether an add-on is held by nothing but another add-on.
