@@ -60,37 +60,40 @@ func (r *AddonReconciler) finishRemoval(ctx context.Context, o addons.Observatio
 	if err != nil {
 		return pause{}, err
 	}
-	for i := range d.mine {
-		if d.mine[i].DeletionTimestamp == nil {
-			return pause{}, changedMeanwhile("helmreleases", d.mine[i].Name)
-		}
+	if left := d.running(); len(d.ended()) < len(d.mine) {
+		return pause{}, changedMeanwhile("helmreleases", left[0].Name)
 	}
 	to, err := r.recipient(ctx, o.Addon)
 	if err != nil {
 		return pause{}, err
 	}
 	if to.receipt == nil {
-		if err := r.confirmSpec(ctx, o.Addon); err != nil {
-			return pause{}, err
-		}
-		traces, awaited, err := r.search(ctx, d)
-		if err != nil {
-			return pause{}, err
-		}
-		if len(awaited) > 0 {
-			age := r.Clock.Since(d.since) / 10 // what takes long need not be looked at so often
-			return pause{addons.Awaited(awaited), min(max(age, minRemainsDelay), maxRemainsDelay)}, nil
-		}
-		if traces.Namespaces, err = r.dropNamespaces(ctx, d.spaces); err != nil {
-			return pause{}, err
-		}
-		receipt := addons.Conclude(traces)
-		receipt.Version = d.version
-		if err := r.hand(ctx, o.Addon, &to, receipt); err != nil {
-			return pause{}, err
+		if awaited, err := r.conclude(ctx, d, &to); err != nil || awaited.message != "" {
+			return awaited, err
 		}
 	}
 	return pause{}, r.cleanUp(ctx, o, to.receipt.Result)
+}
+
+// conclude writes the receipt, unless something has to be waited for first.
+func (r *AddonReconciler) conclude(ctx context.Context, d departure, to *recipient) (pause, error) {
+	if err := r.confirmSpec(ctx, d.addon); err != nil {
+		return pause{}, err
+	}
+	traces, awaited, err := r.search(ctx, d)
+	if err != nil {
+		return pause{}, err
+	}
+	if len(awaited) > 0 {
+		age := r.Clock.Since(d.since) / 10 // what takes long need not be looked at so often
+		return pause{addons.Awaited(awaited), min(max(age, minRemainsDelay), maxRemainsDelay)}, nil
+	}
+	if traces.Namespaces, err = r.dropNamespaces(ctx, d.spaces); err != nil {
+		return pause{}, err
+	}
+	receipt := addons.Conclude(traces)
+	receipt.Version = d.version
+	return pause{}, r.hand(ctx, d.addon, to, receipt)
 }
 
 // cleanUp lets go of everything that was kept for the add-on.
