@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,32 +44,15 @@ func (r *AddonReconciler) act(ctx context.Context, o *addons.Observation, d addo
 
 // writeRelease writes what the HelmRelease refers to first: Flux backs off exponentially from references that are not there.
 func (r *AddonReconciler) writeRelease(ctx context.Context, o *addons.Observation, release addons.Release) error {
-	if err := r.ensureNamespace(ctx, release); err != nil {
+	if err := r.writeReferences(ctx, release); err != nil {
 		return err
-	}
-	repository := &sourcev1.HelmRepository{}
-	if err := r.get(ctx, flux.RepositoryName(release.Repository), repository); err != nil {
-		return err
-	}
-	if _, err := apply(ctx, r.Client, repository, flux.Repository(release.Repository)); err != nil {
-		return err
-	}
-	if defaults := flux.Defaults(release); defaults != nil {
-		live := &corev1.ConfigMap{}
-		if err := r.get(ctx, defaults.Name, live); err != nil {
-			return err
-		}
-		if _, err := apply(ctx, r.Client, live, defaults); err != nil {
-			return err
-		}
 	}
 	live := &helmv2.HelmRelease{}
 	if err := r.get(ctx, release.Name, live); err != nil {
 		return err
 	}
-	owner := addonOf(live)
-	if taken := live.ResourceVersion != "" && owner != release.Addon; taken && (owner != "" || !o.Addon.Spec.Adopt) {
-		return foreignError{release: release.Name, owner: owner}
+	if foreign := found(live) != nil && addonOf(live) != release.Addon; foreign && (addonOf(live) != "" || !o.Addon.Spec.Adopt) {
+		return changedMeanwhile("helmreleases", release.Name) // it was not there when the decision was made
 	}
 	release, err := r.Charts.prepare(ctx, live, o.Releases[release.Name].Phase == addons.PhaseSettled, release)
 	if err != nil {
@@ -91,17 +73,20 @@ func (r *AddonReconciler) writeRelease(ctx context.Context, o *addons.Observatio
 	return r.dropOldDefaults(ctx, release)
 }
 
-// foreignError says that a HelmRelease of the wanted name is there, but not ours.
-type foreignError struct{ release, owner string }
-
-// Error says whose it is and what to do.
-func (e foreignError) Error() string {
-	whose := "was not made by this operator"
-	if e.owner != "" {
-		whose = fmt.Sprintf("belongs to add-on %q", e.owner)
+// writeReferences writes the namespace, the HelmRepository and the default values of a release.
+func (r *AddonReconciler) writeReferences(ctx context.Context, release addons.Release) error {
+	if err := r.ensureNamespace(ctx, release); err != nil {
+		return err
 	}
-	return fmt.Sprintf("HelmRelease %s/%s is there already and %s: rename or remove it, or choose another release name in the AddonDefinition",
-		v1alpha1.Namespace, e.release, whose)
+	if _, err := ensure(ctx, r.Client, flux.Repository(release.Repository)); err != nil {
+		return err
+	}
+	if defaults := flux.Defaults(release); defaults != nil {
+		if _, err := ensure(ctx, r.Client, defaults); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropOldDefaults deletes the release's earlier defaults once it has settled on the present ones.

@@ -45,6 +45,18 @@ func apply[T client.Object](ctx context.Context, c client.Client, live, desired 
 	return desired, nil
 }
 
+// ensure applies an object of the operator's namespace unless it is as desired.
+func ensure[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, desired P) (P, error) {
+	live := P(new(T))
+	if err := c.Get(ctx, client.ObjectKeyFromObject(desired), live); client.IgnoreNotFound(err) != nil {
+		return live, fmt.Errorf("reading %T %s: %w", live, desired.GetName(), err)
+	}
+	return apply(ctx, c, live, desired)
+}
+
 // content is what we claim of an object: its identity, labels, annotations, finalizers and everything outside of metadata but status.
 func content(object client.Object) (*unstructured.Unstructured, error) {
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)

@@ -88,18 +88,6 @@ func (c *Charts) fetch(ctx context.Context, release addons.Release) (flux.Source
 	})
 }
 
-// ensure applies an object of the operator's namespace unless it is as desired.
-func ensure[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, c client.Client, desired P) (P, error) {
-	live := P(new(T))
-	if err := c.Get(ctx, client.ObjectKeyFromObject(desired), live); client.IgnoreNotFound(err) != nil {
-		return live, fmt.Errorf("reading %T %s: %w", live, desired.GetName(), err)
-	}
-	return apply(ctx, c, live, desired)
-}
-
 // cleanUp deletes the HelmCharts by which charts were fetched ahead of a release of an add-on; of all its releases if none is named.
 func (c *Charts) cleanUp(ctx context.Context, addon, release string) error {
 	return c.drop(ctx, addon, func(chart *sourcev1.HelmChart) bool {
