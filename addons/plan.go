@@ -38,7 +38,8 @@ type PlannedChange struct {
 }
 
 // MakePlan compares a resolution with the Addons that there are. Running gives the version that each add-on runs at, as
-// observed; an add-on that is missing in it runs none. An entry with a problem changes nothing: its Addon, if any, stays as it is.
+// observed; an add-on that is missing in it runs none. An entry with a problem changes nothing: its Addon, if any, stays as it is, and
+// is not removed any more.
 func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution, running map[string]string) Plan {
 	plan := Plan{Held: map[string]string{}}
 	existing := map[string]*v1alpha1.Addon{}
@@ -64,6 +65,7 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 			plan.Changes = append(plan.Changes, change)
 		}
 	}
+	plan.Changes = append(plan.Changes, putBack(installer, resolution.Problems, existing, running)...)
 	plan.Changes = append(plan.Changes, removals(world, installer, owners, running)...)
 	for i := range plan.Changes {
 		plan.Changes[i].Gates = gatesOf(world, &plan.Changes[i])
@@ -137,6 +139,27 @@ func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running s
 		change.Action, change.Reason = v1alpha1.ActionReconfigure, "its values or charts change"
 	}
 	return change, true
+}
+
+// putBack ends the removal of add-ons that are listed again, in entries that cannot be acted on. They stay as they were.
+func putBack(installer *v1alpha1.Installer, problems []Problem, existing map[string]*v1alpha1.Addon, running map[string]string) []PlannedChange {
+	var changes []PlannedChange
+	for _, problem := range problems {
+		addon := existing[problem.Addon]
+		if addon == nil || addon.Spec.State != v1alpha1.Absent || addon.Spec.Installer != installer.Name {
+			continue
+		}
+		spec := *addon.Spec.DeepCopy()
+		spec.State = v1alpha1.Present
+		changes = append(changes, PlannedChange{
+			Change: v1alpha1.Change{
+				Addon: addon.Name, Action: v1alpha1.ActionInstall, From: running[addon.Name], To: spec.Version,
+				Reason: "it is wanted again, and stays as it was until its entry makes sense",
+			},
+			Spec: spec,
+		})
+	}
+	return changes
 }
 
 // gatesOf names the gates that a change has to pass.

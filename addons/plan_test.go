@@ -103,6 +103,17 @@ func TestMakePlan(t *testing.T) {
 			changes: []string{"Install a from 1.0.0 to 1.0.0: it is wanted again"},
 		},
 		"a problem changes nothing": {catalog: []v1alpha1.AddonDefinition{steps}, want: []string{"a@7.0.0", "gone"}, addons: ours("a@1.0.0", "gone@1.0.0")},
+		"listed again in an entry with a problem": {
+			catalog: []v1alpha1.AddonDefinition{steps}, want: []string{"a@7.0.0", "gone"}, running: map[string]string{"a": "1.0.0"},
+			addons: []*v1alpha1.Addon{absent("default", "a@1.0.0"), absent("default", "gone@1.0.0")},
+			changes: []string{
+				"Install a from 1.0.0 to 1.0.0: it is wanted again, and stays as it was until its entry makes sense",
+				"Install gone to 1.0.0: it is wanted again, and stays as it was until its entry makes sense",
+			},
+		},
+		"another Installer's, in an entry with a problem": {
+			catalog: []v1alpha1.AddonDefinition{steps}, want: []string{"a@7.0.0"}, addons: []*v1alpha1.Addon{absent("other", "a@1.0.0")},
+		},
 		"a list full of problems removes nothing": {
 			want: []string{"a", "b"}, addons: ours("a@1.0.0", "b@1.0.0", "c@1.0.0"),
 			changes: []string{"Remove c: it left spec.addons"},

@@ -37,10 +37,21 @@ func (c *cluster) checkPlan(subject *v1alpha1.Installer, resolution Resolution, 
 		}
 	}
 	for _, problem := range resolution.Problems {
-		if slices.ContainsFunc(plan.Changes, func(change PlannedChange) bool { return change.Addon == problem.Addon }) {
+		if slices.ContainsFunc(plan.Changes, func(change PlannedChange) bool { return change.Addon == problem.Addon && !c.putsBack(change) }) {
 			c.Fatalf("I6: add-on %s changes, although %s", problem.Addon, problem.Message)
 		}
 	}
+}
+
+// putsBack says whether a change does nothing but end a removal.
+func (c *cluster) putsBack(change PlannedChange) bool {
+	addon := c.addons[change.Addon]
+	if addon == nil || addon.Spec.State != v1alpha1.Absent {
+		return false
+	}
+	spec := *addon.Spec.DeepCopy()
+	spec.State = v1alpha1.Present
+	return SpecEqual(spec, change.Spec)
 }
 
 // removalOf identifies a removal of an add-on; the next one of the same add-on is another.
