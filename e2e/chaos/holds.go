@@ -59,7 +59,7 @@ func (d *driver) withdraw(ctx context.Context, m member) error {
 func (c *chaos) held(ctx context.Context) error {
 	d := c.driver
 	m, found := pick(d, d.members(func(m member) bool {
-		needed := slices.ContainsFunc(d.members(d.wants), func(o member) bool { return slices.Contains(append(slices.Clone(o.needs), o.likes...), m.name) })
+		needed := slices.ContainsFunc(d.members(d.wants), func(o member) bool { return slices.Contains(o.needs, m.name) })
 		return d.wants(m) && !needed && slices.Contains(m.gates, v1alpha1.MomentRemove)
 	}))
 	if !found || len(d.will.wanted) < 2 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/kurlsh/addon-operator/e2e/cluster"
@@ -62,7 +63,8 @@ func (k *killer) restart(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		k.journal.write("the operator did not start: %v", err)
+		reason, _, _ := strings.Cut(err.Error(), ";") // without the end of its log
+		k.journal.write("the operator did not start: %s", reason)
 		k.tally.count(talliedSeen, "operators that did not start")
 	}
 	return fmt.Errorf("the operator does not start: %w", err)
