@@ -106,32 +106,32 @@ func TestHealthHoldsDependentsBackAtFirstAndNotLater(t *testing.T) {
 }
 
 func TestTheChainOfARemovalEndsAtItsRootCause(t *testing.T) {
-	s := beside(t, "chain")
-	s.define("chain-base", "tiny")
-	s.define("chain-mid", "tiny", requires("chain-base"))
-	s.define("chain-top", "tiny", requires("chain-mid"), gated(v1alpha1.MomentRemove, switchboard("chain")))
-	s.install(`{addons: [{name: chain-base}, {name: chain-mid}, {name: chain-top}]}`)
+	s := beside(t, "links")
+	s.define("links-base", "tiny")
+	s.define("links-mid", "tiny", requires("links-base"))
+	s.define("links-top", "tiny", requires("links-mid"), gated(v1alpha1.MomentRemove, switchboard("links")))
+	s.install(`{addons: [{name: links-base}, {name: links-mid}, {name: links-top}]}`)
 	s.installerReady()
-	before := s.identity("chain-base", "chain-mid", "chain-top")
+	before := s.identity("links-base", "links-mid", "links-top")
 
 	s.install(`{addons: []}`)
 	s.approve()
-	s.says("chain-base", v1alpha1.StateBlocked, "it stays until what depends on it is gone: chain-mid; chain-mid is held: switch it on with")
+	s.says("links-base", v1alpha1.StateBlocked, "it stays until what depends on it is gone: links-mid; links-mid is held: switch it on with")
 	s.eventually("everybody sees the whole chain", func(t *assert.CollectT) {
-		chain := s.addon(t, "chain-base").Status.BlockedBy
+		chain := s.addon(t, "links-base").Status.BlockedBy
 		var links []string
 		for _, link := range chain {
 			assert.NotNil(t, link.Since)
 			links = append(links, link.Kind+" "+link.Name)
 		}
-		assert.Equal(t, []string{"Addon chain-mid", "Addon chain-top", "Gate switched-on"}, links)
+		assert.Equal(t, []string{"Addon links-mid", "Addon links-top", "Gate switched-on"}, links)
 		for _, summary := range s.installer(t).Status.Addons {
-			if summary.Name == "chain-base" {
+			if summary.Name == "links-base" {
 				assert.Equal(t, chain, summary.BlockedBy)
 			}
 		}
 	})
-	assert.Equal(t, before, s.identity("chain-base", "chain-mid", "chain-top"))
-	s.turn("chain", "on")
-	s.gone("chain-top", "chain-mid", "chain-base")
+	assert.Equal(t, before, s.identity("links-base", "links-mid", "links-top"))
+	s.turn("links", "on")
+	s.gone("links-top", "links-mid", "links-base")
 }
