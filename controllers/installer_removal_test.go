@@ -30,8 +30,8 @@ func (s *stage) approve(name string) {
 	require.NoError(s, s.api.Update(s.ctx, now))
 }
 
-func (s *stage) condition(installer, kind string) *metav1.Condition {
-	return apimeta.FindStatusCondition(get(s, installer, &v1alpha1.Installer{}).Status.Conditions, kind)
+func (s *stage) condition(kind string) *metav1.Condition {
+	return apimeta.FindStatusCondition(get(s, "default", &v1alpha1.Installer{}).Status.Conditions, kind)
 }
 
 func TestAnEmptyListRemovesNothingUntilItIsApproved(t *testing.T) {
@@ -46,17 +46,17 @@ func TestAnEmptyListRemovesNothingUntilItIsApproved(t *testing.T) {
 
 	assert.Equal(t, v1alpha1.Present, get(s, "app", &v1alpha1.Addon{}).Spec.State)
 	now := get(s, "default", &v1alpha1.Installer{})
-	approved := s.condition("default", v1alpha1.ConditionApproved)
+	approved := s.condition(v1alpha1.ConditionApproved)
 	assert.Equal(t, metav1.ConditionFalse, approved.Status)
 	assert.Contains(t, approved.Message, "every add-on of Installer default would be removed: app, web")
 	assert.Contains(t, approved.Message, "kubectl annotate --overwrite installer default addons.kurl.sh/approved-plan="+now.Status.Plan.Digest)
-	assert.Equal(t, v1alpha1.ReasonApprovalRequired, s.condition("default", v1alpha1.ConditionStalled).Reason)
+	assert.Equal(t, v1alpha1.ReasonApprovalRequired, s.condition(v1alpha1.ConditionStalled).Reason)
 	require.Len(t, now.Status.Plan.Changes, 2)
 
 	s.apply(installer("default", wanted("app", ""), wanted("web", "")))
 	s.settle()
 	assert.Equal(t, before, s.specs(), "put back, nothing has happened")
-	assert.Nil(t, s.condition("default", v1alpha1.ConditionApproved))
+	assert.Nil(t, s.condition(v1alpha1.ConditionApproved))
 
 	s.empty("default")
 	s.settle()
@@ -106,7 +106,7 @@ func TestADeletionThatNobodyConfirmedRemovesNothing(t *testing.T) {
 	s.settle()
 	assert.Equal(t, v1alpha1.Present, get(s, "app", &v1alpha1.Addon{}).Spec.State)
 	assert.Nil(t, get(s, "app", &helmv2.HelmRelease{}).DeletionTimestamp)
-	assert.Contains(t, s.condition("default", v1alpha1.ConditionReady).Message, "kubectl annotate installer default addons.kurl.sh/confirm-delete=default")
+	assert.Contains(t, s.condition(v1alpha1.ConditionReady).Message, "kubectl annotate installer default addons.kurl.sh/confirm-delete=default")
 
 	now := get(s, "default", &v1alpha1.Installer{})
 	metav1.SetMetaDataAnnotation(&now.ObjectMeta, v1alpha1.AnnotationConfirmDelete, "default")

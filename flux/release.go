@@ -26,11 +26,12 @@ const (
 	TestTimeout = 5 * time.Minute
 )
 
-// HelmRelease carries a finalizer of ours, so that it stays after Flux's uninstall as evidence of what became of the release. It says everything that matters explicitly: Flux's defaults differ between versions and can be changed by feature
-// gates of helm-controller. It leaves suspend out: that field belongs to whoever suspends.
+// HelmRelease says everything that matters explicitly: Flux's defaults differ between versions and can be changed by feature
+// gates of helm-controller. It leaves suspend out: that field belongs to whoever suspends. A finalizer of ours keeps it after Flux's
+// uninstall, as evidence of what became of the release.
 func HelmRelease(r addons.Release) *helmv2.HelmRelease {
 	hr := &helmv2.HelmRelease{
-		TypeMeta:   metav1.TypeMeta{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind},
+		TypeMeta: metav1.TypeMeta{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: v1alpha1.Namespace, Name: r.Name, Labels: labels(r), Finalizers: []string{v1alpha1.FinalizerUninstall},
 		},
