@@ -32,9 +32,13 @@ func TestAHandEditedHelmReleaseIsPutBack(t *testing.T) {
 				assert.Equal(t, before.Spec, after.Spec)
 				assert.Equal(t, before.Labels, after.Labels)
 			})
+			s.eventually("Flux has settled on that again", func(t *assert.CollectT) {
+				hr := s.helmRelease(t, addon)
+				assert.Equal(t, before.UID, hr.UID)
+				assert.Equal(t, hr.Generation, hr.Status.ObservedGeneration)
+				assert.Equal(t, "mine", s.rendered(t, addon).Data["message"])
+			})
 			s.installerReady()
-			assert.Equal(t, before.UID, s.helmRelease(t, addon).UID)
-			assert.Equal(t, "mine", s.rendered(t, addon).Data["message"])
 		})
 	}
 }
