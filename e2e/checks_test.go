@@ -53,17 +53,23 @@ func (s *story) turn(name, state string) {
 	require.NoError(s.t, err)
 }
 
-// lookAgain makes the operator look at add-ons now, and returns once it has.
+// lookAgain makes the operator look at Addons now, and returns once it has.
 func (s *story) lookAgain(names ...string) {
 	s.t.Helper()
-	token := time.Now().Format(time.RFC3339Nano)
-	_, err := s.kubectl("", slices.Concat([]string{"annotate", "--overwrite", "addon"}, names, []string{"reconcile.fluxcd.io/requestedAt=" + token})...)
-	require.NoError(s.t, err)
+	token := s.ask(s.t, "addon", names...)
 	s.eventually("the operator has looked at everything", func(t *assert.CollectT) {
 		for _, name := range names {
 			assert.Equal(t, token, s.addon(t, name).Status.LastHandledReconcileAt)
 		}
 	})
+}
+
+// ask asks for a look at objects, and returns the token that their status shows afterwards.
+func (s *story) ask(t require.TestingT, kind string, names ...string) string {
+	token := time.Now().Format(time.RFC3339Nano)
+	_, err := s.kubectl("", slices.Concat([]string{"annotate", "--overwrite", kind}, names, []string{"reconcile.fluxcd.io/requestedAt=" + token})...)
+	require.NoError(t, err)
+	return token
 }
 
 // advised runs the command of kubectl or helm that a message ends with, or that stands before a semicolon in it.
