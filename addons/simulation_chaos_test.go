@@ -17,7 +17,8 @@ func (c *cluster) disturbances() map[string]func(*rapid.T) {
 		"settle":             func(*rapid.T) { c.settle() },
 		"settle willingly":   func(*rapid.T) { c.settleWillingly() },
 		"catch up":           func(*rapid.T) { c.catchUp() },
-		"open or close":      c.drawChecks,
+		"open or close":      c.drawCheck(func(_ *rapid.T, key checkKey) { c.closed[key] = !c.closed[key] }),
+		"close and pass":     c.drawCheck(c.closeAndPass),
 		"approve":            c.drawInstaller(func(_ *rapid.T, i *v1alpha1.Installer) { c.approve(i) }),
 		"allow":              c.drawAddon(func(_ *rapid.T, name string) { c.allow(name) }),
 		"suspend or resume":  c.drawRelease(func(_ *rapid.T, r *helmRelease) { toggleSuspension(r) }),
@@ -135,13 +136,39 @@ func (c *cluster) drawName(what map[string]bool) func(*rapid.T) {
 	}
 }
 
-func (c *cluster) drawChecks(t *rapid.T) {
-	all := c.allChecks()
-	if len(all) == 0 {
-		t.Skip("no checks")
+func (c *cluster) drawCheck(act func(*rapid.T, checkKey)) func(*rapid.T) {
+	return func(t *rapid.T) {
+		all := c.allChecks()
+		if len(all) == 0 {
+			t.Skip("no checks")
+		}
+		act(t, rapid.SampledFrom(all).Draw(t, "check"))
 	}
-	key := rapid.SampledFrom(all).Draw(t, "check")
-	c.closed[key] = !c.closed[key]
+}
+
+// closeAndPass closes a check right before a pass that may come to it, with cached facts of before or of now.
+func (c *cluster) closeAndPass(t *rapid.T, key checkKey) {
+	if c.addons[key.addon] == nil {
+		t.Skip("nothing comes to it")
+	}
+	if rapid.Bool().Draw(t, "leaves") {
+		for _, subject := range c.installers {
+			subject.Spec.Addons = slices.DeleteFunc(slices.Clone(subject.Spec.Addons), func(e v1alpha1.InstallerAddon) bool { return e.Name == key.addon })
+			c.approve(subject)
+		}
+		for _, subject := range slices.Clone(c.installers) {
+			c.installerPass(subject, 100)
+		}
+	}
+	c.catchUp()
+	c.closed[key] = true
+	if rapid.Bool().Draw(t, "known") {
+		c.catchUp()
+	}
+	c.addonPass(key.addon, someWrites(t))
+	if rapid.Bool().Draw(t, "opens again") {
+		delete(c.closed, key)
+	}
 }
 
 func (c *cluster) drawDefinition(t *rapid.T) *v1alpha1.AddonDefinition {

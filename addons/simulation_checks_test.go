@@ -14,9 +14,8 @@ import (
 
 // decide answers what a decision asks for, as the shell does, until nothing is asked any more.
 func (c *cluster) decide(name string) (Observation, Decision) {
-	const rounds = 8
 	o := c.observe(name)
-	for range rounds {
+	for range 10 + len(o.Dependencies) { // the health of each is asked for by itself
 		d := Decide(o)
 		if again := Decide(o); !reflect.DeepEqual(d, again) {
 			c.Fatalf("decided differently from the same: %v and %v", d, again)

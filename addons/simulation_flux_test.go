@@ -220,6 +220,9 @@ func (c *cluster) handOver(name string) bool {
 	if addon := c.addons[live.addon]; addon.Spec.State != v1alpha1.Orphaned {
 		c.Fatalf("I6: handed release %s over, and add-on %s is %s", name, addon.Name, addon.Spec.State)
 	}
+	if live.deleting && live.uninstall() == UninstallUnderway {
+		c.Fatalf("handed release %s over while Flux was uninstalling it", name)
+	}
 	live.addon, live.ours = "", false
 	c.collect(live)
 	return true
