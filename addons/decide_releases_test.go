@@ -10,13 +10,13 @@ import (
 )
 
 // suite is an add-on of two releases, and a third one since 1.2.0.
-func suite(edits ...edit) v1alpha1.AddonDefinition {
-	return define("a", append([]edit{
+func suite() v1alpha1.AddonDefinition {
+	return define("a",
 		releases("operator", "cluster", "dashboard"), versions("1.0.0", "1.1.0", "1.2.0"),
 		charted("1.0.0", map[string]string{"operator": "10", "cluster": "1"}),
 		charted("1.1.0", map[string]string{"operator": "11", "cluster": "1"}),
 		charted("1.2.0", map[string]string{"operator": "12", "cluster": "2", "dashboard": "1"}),
-	}, edits...)...)
+	)
 }
 
 func after(o Observed, names ...string) Observed {

@@ -158,6 +158,9 @@ func TestReplacementsPassTheGatesOfARemoval(t *testing.T) {
 		"the last of those named no more goes first": {definition: named, releases: []Observed{installed("a"), installed("b"), after(installed("c"), "b"), after(installed("a"), "b")}, want: outcome{
 			asked: asked, deletes: "c", message: "uninstalling what the definition names no more: b, c", blocked: "HelmRelease/b", gates: "remove-1 remove-2",
 		}},
+		"uninstalled and not let go yet": {definition: named, releases: []Observed{installed("a"), gone}, want: outcome{
+			asked: asked, message: "uninstalling what the definition names no more: b", blocked: "HelmRelease/b", gates: "remove-1 remove-2",
+		}},
 		"being uninstalled": {definition: named, releases: []Observed{installed("a"), going}, want: outcome{
 			asked: asked, message: "uninstalling what the definition names no more: b", blocked: "HelmRelease/b", gates: "remove-1 remove-2",
 		}},
