@@ -61,7 +61,12 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 				continue
 			}
 		}
-		if change, needed := planAddon(world, addon, existing[addon.Name], running[addon.Name]); needed {
+		change, needed := planAddon(world, addon, existing[addon.Name], running[addon.Name])
+		if name := moving(resolution, addon, running); needed && change.Action == v1alpha1.ActionReconfigure && name != "" {
+			plan.Held[addon.Name] = fmt.Sprintf("its change waits until add-on %q, which it comes after, has moved on from %s", name, running[name])
+			continue
+		}
+		if needed {
 			plan.Changes = append(plan.Changes, change)
 		}
 	}
@@ -75,6 +80,18 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 	}
 	plan.Guarded, plan.Digest = guard(world, installer, owners, plan.Changes), digest(plan.Changes)
 	return plan
+}
+
+// moving names an add-on that comes before another one and that has yet to leave the version that runs: what changes together with it may
+// rest on the new version. Flux would not wait, since the old one is ready.
+func moving(resolution Resolution, addon *Resolved, running map[string]string) string {
+	for i := range resolution.Addons {
+		before := &resolution.Addons[i]
+		if version := running[before.Name]; version != "" && version != before.Spec.Version && slices.Contains(addon.After, before.Name) {
+			return before.Name
+		}
+	}
+	return ""
 }
 
 // holds finds what keeps new add-ons from being installed.

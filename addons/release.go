@@ -15,6 +15,7 @@ const DefaultTimeout = 5 * time.Minute
 // Release is one Helm release as it should be. It says everything that Flux is to be told, and nothing else.
 type Release struct {
 	Addon           string
+	Installer       string
 	Name            string
 	Namespace       string
 	NamespaceLabels map[string]string
@@ -59,6 +60,7 @@ func Releases(def *v1alpha1.AddonDefinition, spec *v1alpha1.AddonSpec, version s
 			continue
 		}
 		release := newRelease(def.Name, part, at)
+		release.Installer = spec.Installer
 		release.Repository = repository(part.Chart, spec.Charts)
 		release.Values, release.ValuesFrom = overrides(spec, part.Name)
 		release.DependsOn = after

@@ -25,7 +25,15 @@ type recipient struct {
 	receipt   *v1alpha1.Receipt   // nil when it has not been written yet
 }
 
-// recipient asks the API server itself: each Addon gets one receipt.
+// askedAt is the generation of the Addon's spec: the API server counts a deletion as one more.
+func askedAt(addon *v1alpha1.Addon) int64 {
+	if addon.DeletionTimestamp != nil {
+		return addon.Generation - 1
+	}
+	return addon.Generation
+}
+
+// recipient asks the API server itself: each removal of an Addon gets one receipt.
 func (r *AddonReconciler) recipient(ctx context.Context, addon *v1alpha1.Addon) (recipient, error) {
 	installer := &v1alpha1.Installer{}
 	switch err := r.Live.Get(ctx, client.ObjectKey{Name: addon.Spec.Installer}, installer); {
@@ -35,7 +43,10 @@ func (r *AddonReconciler) recipient(ctx context.Context, addon *v1alpha1.Addon) 
 		return recipient{}, fmt.Errorf("looking for the receipt of Addon %s: %w", addon.Name, err)
 	}
 	to := recipient{installer: installer}
-	if at := slices.IndexFunc(installer.Status.Removed, func(receipt v1alpha1.Receipt) bool { return receipt.UID == addon.UID }); at >= 0 {
+	at := slices.IndexFunc(installer.Status.Removed, func(receipt v1alpha1.Receipt) bool {
+		return receipt.UID == addon.UID && receipt.Generation == askedAt(addon)
+	})
+	if at >= 0 {
 		to.receipt = &installer.Status.Removed[at]
 	}
 	return to, nil
@@ -43,7 +54,7 @@ func (r *AddonReconciler) recipient(ctx context.Context, addon *v1alpha1.Addon) 
 
 // hand writes the receipt into the Installer's status, where there is one, and tells of it.
 func (r *AddonReconciler) hand(ctx context.Context, addon *v1alpha1.Addon, to *recipient, receipt v1alpha1.Receipt) error {
-	receipt.Name, receipt.UID = addon.Name, addon.UID
+	receipt.Name, receipt.UID, receipt.Generation = addon.Name, addon.UID, askedAt(addon)
 	receipt.At, receipt.Message = metav1.Time{Time: r.Clock.Now().Truncate(time.Second)}, oneLine(receipt.Message)
 	to.receipt = &receipt
 	if to.installer != nil {

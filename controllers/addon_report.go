@@ -137,6 +137,8 @@ func (r *AddonReconciler) announce(addon *v1alpha1.Addon, summary addons.Summary
 	case v1alpha1.StateFailed, v1alpha1.StateDegraded:
 	case v1alpha1.StateReady, v1alpha1.StateSuspended:
 		kind = corev1.EventTypeNormal
+	case v1alpha1.StateInstalling, v1alpha1.StateUpgrading:
+		return // it is on its way, and so are its health checks
 	default:
 		if !summary.Stalled && blocker(summary.BlockedBy) == "" {
 			return

@@ -3,9 +3,12 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -66,7 +69,9 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 	}
 	in := intent{installer: installer, world: world, live: map[string]*v1alpha1.Addon{}, resolution: addons.Resolve(world, installer)}
 	for _, addon := range world.Addons {
-		in.live[addon.Name] = addon
+		if addon.UID != "" { // it is really there
+			in.live[addon.Name] = addon
+		}
 	}
 	if installer.DeletionTimestamp != nil && len(in.owned()) == 0 {
 		return r.release(ctx, installer)
@@ -102,30 +107,72 @@ func (r *InstallerReconciler) observe(ctx context.Context) (addons.World, map[st
 	for i := range list.Items {
 		world.Addons = append(world.Addons, &list.Items[i])
 	}
-	running, err := r.running(ctx, world.Catalog)
+	releases, err := r.releases(ctx)
+	if err != nil {
+		return world, nil, err
+	}
+	running := map[string]string{}
+	for name, observed := range releases {
+		if def, err := world.Catalog.Get(name); err == nil {
+			running[name] = addons.RunningVersion(def, observed)
+		}
+	}
+	lost, err := r.lost(ctx, world.Addons, releases)
+	world.Addons = append(world.Addons, lost...)
 	return world, running, err
 }
 
-func (r *InstallerReconciler) running(ctx context.Context, catalog addons.Catalog) (map[string]string, error) {
+// releases lists the HelmReleases by add-on.
+func (r *InstallerReconciler) releases(ctx context.Context) (map[string]map[string]addons.Observed, error) {
 	var list helmv2.HelmReleaseList
 	if err := r.Client.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing HelmReleases: %w", err)
 	}
 	observed := map[string]map[string]addons.Observed{}
 	for i := range list.Items {
-		name := addonOf(&list.Items[i])
-		if observed[name] == nil {
-			observed[name] = map[string]addons.Observed{}
-		}
-		observed[name][list.Items[i].Name] = flux.Observe(&list.Items[i], flux.Sources{})
-	}
-	running := map[string]string{}
-	for name, releases := range observed {
-		if def, err := catalog.Get(name); err == nil {
-			running[name] = addons.RunningVersion(def, releases)
+		if name := addonOf(&list.Items[i]); name != "" {
+			if observed[name] == nil {
+				observed[name] = map[string]addons.Observed{}
+			}
+			observed[name][list.Items[i].Name] = flux.Observe(&list.Items[i], flux.Sources{})
 		}
 	}
-	return running, nil
+	return observed, nil
+}
+
+// lost stands in for Addons that somebody deleted past the operator, and of which HelmReleases are left that nobody would remove
+// otherwise. It asks the API server: a cache may know of an Addon later than of its HelmReleases.
+func (r *InstallerReconciler) lost(ctx context.Context, known []*v1alpha1.Addon, releases map[string]map[string]addons.Observed) ([]*v1alpha1.Addon, error) {
+	there := map[string]bool{}
+	for _, addon := range known {
+		there[addon.Name] = true
+	}
+	var lost []*v1alpha1.Addon
+	for _, name := range slices.Sorted(maps.Keys(releases)) {
+		if there[name] {
+			continue
+		}
+		switch err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.Addon{}); {
+		case err == nil:
+			continue
+		case !apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("looking for Addon %s: %w", name, err)
+		}
+		for release, observed := range releases[name] {
+			hr := &helmv2.HelmRelease{}
+			if err := r.Live.Get(ctx, client.ObjectKey{Namespace: v1alpha1.Namespace, Name: release}, hr); client.IgnoreNotFound(err) != nil {
+				return nil, fmt.Errorf("looking for HelmRelease %s: %w", release, err)
+			}
+			if controllerutil.ContainsFinalizer(hr, v1alpha1.FinalizerUninstall) {
+				lost = append(lost, &v1alpha1.Addon{
+					ObjectMeta: metav1.ObjectMeta{Name: name},
+					Spec:       v1alpha1.AddonSpec{Installer: hr.Labels[v1alpha1.LabelInstaller], Version: observed.AskedVersion, State: v1alpha1.Present},
+				})
+				break
+			}
+		}
+	}
+	return lost, nil
 }
 
 // release lets a deleted Installer go once none of its add-ons is left.

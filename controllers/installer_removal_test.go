@@ -184,3 +184,54 @@ func TestAClosedGateHoldsAnInstall(t *testing.T) {
 	s.settle()
 	assert.False(t, s.missing("base", &helmv2.HelmRelease{}))
 }
+
+// Somebody deletes an Addon past the operator, which lets it go, and before it is made anew its entry leaves the list.
+func TestReleasesWhoseAddonWasDeletedByHandAreRemovedToo(t *testing.T) {
+	for name, end := range map[string]func(s *stage){
+		"its entry leaves the list": func(s *stage) { s.apply(installer("default", wanted("web", ""))) },
+		"its Installer is deleted":  func(s *stage) { s.deleteInstaller("default") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, definition("app", nil, "app"), definition("web", nil, "web"))
+			s.apply(installer("default", wanted("app", ""), wanted("web", "")))
+			s.settle()
+			s.playFlux("app", "web")
+			s.settle()
+			require.NoError(t, s.api.Delete(s.ctx, get(s, "app", &v1alpha1.Addon{})))
+			s.catchUp()
+			_, err := s.addon.Reconcile(s.ctx, get(s, "app", &v1alpha1.Addon{}))
+			require.NoError(t, err)
+			require.True(t, s.missing("app", &v1alpha1.Addon{}))
+
+			end(s)
+			s.settle()
+			assert.Equal(t, v1alpha1.Absent, get(s, "app", &v1alpha1.Addon{}).Spec.State)
+			s.playUninstall("app")
+			s.settle()
+			assert.True(t, s.missing("app", &helmv2.HelmRelease{}))
+			assert.True(t, s.missing("app", &v1alpha1.Addon{}))
+		})
+	}
+}
+
+// The operator dies between the receipt and the Addon, which is then put back. A later removal has to be looked into by itself.
+func TestAnEarlierReceiptDoesNotStandForALaterRemoval(t *testing.T) {
+	s := newStage(t, definition("app", nil, "app"), definition("web", nil, "web"))
+	all := installer("default", wanted("app", ""), wanted("web", ""))
+	s.apply(all)
+	s.settle()
+	s.playFlux("app", "web")
+	s.settle()
+	now := get(s, "default", &v1alpha1.Installer{})
+	addon := get(s, "app", &v1alpha1.Addon{})
+	now.Status.Removed = []v1alpha1.Receipt{{
+		Name: "app", UID: addon.UID, Generation: addon.Generation, Result: v1alpha1.OutcomeRemoved, At: metav1.NewTime(s.clock.Now()),
+	}}
+	require.NoError(t, s.api.Status().Update(s.ctx, now))
+
+	s.apply(installer("default", wanted("web", "")))
+	s.settle()
+	s.playUninstall("app")
+	s.settle()
+	assert.Len(t, get(s, "default", &v1alpha1.Installer{}).Status.Removed, 2)
+}

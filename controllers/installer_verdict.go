@@ -110,9 +110,10 @@ func (in intent) moving(summaries []v1alpha1.AddonSummary) bool {
 	return false
 }
 
+// failing says whether an add-on fails, or is held by something of its own.
 func (in intent) failing(summaries []v1alpha1.AddonSummary) bool {
 	for _, summary := range summaries {
-		if summary.State == v1alpha1.StateFailed {
+		if summary.State == v1alpha1.StateFailed || summary.State == v1alpha1.StateBlocked && blocker(summary.BlockedBy) != "" {
 			return true
 		}
 	}

@@ -255,7 +255,7 @@ func stripLabels(object client.Object) bool {
 	if labels[v1alpha1.LabelManagedBy] == v1alpha1.FieldManager {
 		delete(labels, v1alpha1.LabelManagedBy)
 	}
-	for _, label := range []string{v1alpha1.LabelAddon, v1alpha1.LabelRelease, v1alpha1.LabelProtected} {
+	for _, label := range []string{v1alpha1.LabelInstaller, v1alpha1.LabelAddon, v1alpha1.LabelRelease, v1alpha1.LabelProtected} {
 		delete(labels, label)
 	}
 	if len(labels) == len(object.GetLabels()) {

@@ -128,7 +128,7 @@ func (r removal) receipts() []v1alpha1.Receipt {
 	for i := range receipts {
 		require.NotEmpty(r, receipts[i].UID)
 		require.False(r, receipts[i].At.IsZero())
-		receipts[i].UID, receipts[i].At = "", metav1.Time{}
+		receipts[i].UID, receipts[i].Generation, receipts[i].At = "", 0, metav1.Time{}
 	}
 	return receipts
 }

@@ -61,6 +61,7 @@ func HelmRelease(r addons.Release) *helmv2.HelmRelease {
 func labels(r addons.Release) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.FieldManager,
+		v1alpha1.LabelInstaller: r.Installer,
 		v1alpha1.LabelAddon:     r.Addon,
 		v1alpha1.LabelRelease:   r.Name,
 		v1alpha1.LabelProtected: "true",

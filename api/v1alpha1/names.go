@@ -11,7 +11,7 @@ const (
 const (
 	// LabelManagedBy is the well-known label that names the tool an object belongs to; its value is FieldManager.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
-	// LabelInstaller names the Installer that an Addon belongs to.
+	// LabelInstaller names the Installer that an Addon or a HelmRelease belongs to.
 	LabelInstaller = "addons.kurl.sh/installer"
 	// LabelAddon names the add-on that an object was made for.
 	LabelAddon = "addons.kurl.sh/addon"

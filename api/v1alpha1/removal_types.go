@@ -53,6 +53,9 @@ type Receipt struct {
 	// uid of the Addon that has gone. It tells receipts for add-ons of the same name apart.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
+	// generation of the Addon's spec that asked for the removal. One that was put back at the last moment may be removed again later.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // MaxReceipts is how many receipts an Installer keeps.
