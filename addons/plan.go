@@ -47,7 +47,7 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 		existing[addon.Name] = addon
 	}
 	owners := Owners(world.Installers, world.Addons)
-	holds := holds{world: world, leaving: leaving(world, owners), causes: map[string]string{}}
+	holds := holds{world: world, existing: existing, leaving: leaving(world, owners), causes: map[string]string{}}
 	for _, problem := range resolution.Problems {
 		if existing[problem.Addon] == nil {
 			holds.causes[problem.Addon] = fmt.Sprintf("the entry of %q has a problem; correct that first", problem.Addon)
@@ -55,18 +55,10 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 	}
 	for i := range resolution.Addons {
 		addon := &resolution.Addons[i]
-		if existing[addon.Name] == nil {
-			if reason := holds.install(addon); reason != "" {
-				plan.Held[addon.Name] = reason
-				continue
-			}
-		}
 		change, needed := planAddon(world, addon, existing[addon.Name], running[addon.Name])
-		if name := moving(resolution, addon, running); needed && change.Action == v1alpha1.ActionReconfigure && name != "" {
-			plan.Held[addon.Name] = fmt.Sprintf("its change waits until add-on %q, which it comes after, has moved on from %s", name, running[name])
-			continue
-		}
-		if needed {
+		if reason := holds.change(resolution, change, addon, running); reason != "" {
+			plan.Held[addon.Name] = reason
+		} else if needed {
 			plan.Changes = append(plan.Changes, change)
 		}
 	}
@@ -82,6 +74,29 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 	return plan
 }
 
+// holds finds what keeps changes back.
+type holds struct {
+	world    World
+	existing map[string]*v1alpha1.Addon
+	leaving  []string
+	causes   map[string]string // add-on that cannot be installed yet: the root cause
+}
+
+// change says why a change has to wait; empty when nothing holds it. An add-on is new where there is no Addon yet.
+func (h *holds) change(resolution Resolution, change PlannedChange, addon *Resolved, running map[string]string) string {
+	switch change.Action {
+	case v1alpha1.ActionInstall:
+		if h.existing[addon.Name] == nil {
+			return h.install(addon)
+		}
+	case v1alpha1.ActionReconfigure:
+		if name := moving(resolution, addon, running); name != "" {
+			return fmt.Sprintf("its change waits until add-on %q, which it comes after, has moved on from %s", name, running[name])
+		}
+	}
+	return ""
+}
+
 // moving names an add-on that comes before another one and that has yet to leave the version that runs: what changes together with it may
 // rest on the new version. Flux would not wait, since the old one is ready.
 func moving(resolution Resolution, addon *Resolved, running map[string]string) string {
@@ -92,13 +107,6 @@ func moving(resolution Resolution, addon *Resolved, running map[string]string) s
 		}
 	}
 	return ""
-}
-
-// holds finds what keeps new add-ons from being installed.
-type holds struct {
-	world   World
-	leaving []string
-	causes  map[string]string // add-on that cannot be installed yet: the root cause
 }
 
 // install says why a new add-on is not installed yet; empty when nothing holds it.
