@@ -173,7 +173,7 @@ func (c *cluster) write(release Release, version string) bool {
 
 func (c *cluster) poke(name, token string) bool {
 	live := c.releases[name]
-	if live.deleting {
+	if live.uninstall() == UninstallSkipped { // it is tried again
 		c.checkUninstall(live)
 	}
 	waits := live.phase() == PhaseWaiting
