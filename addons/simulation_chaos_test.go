@@ -14,16 +14,21 @@ import (
 // disturbances are all that may happen, in any order: passes that die half way, work of Flux that may fail, and people.
 func (c *cluster) disturbances() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){
-		"settle":             func(*rapid.T) { c.settle() },
-		"settle willingly":   func(*rapid.T) { c.settleWillingly() },
-		"catch up":           func(*rapid.T) { c.catchUp() },
-		"open or close":      c.drawCheck(func(_ *rapid.T, key checkKey) { c.closed[key] = !c.closed[key] }),
-		"close and pass":     c.drawCheck(c.closeAndPass),
-		"approve":            c.drawInstaller(func(_ *rapid.T, i *v1alpha1.Installer) { c.approve(i) }),
-		"allow":              c.drawAddon(func(_ *rapid.T, name string) { c.allow(name) }),
-		"suspend or resume":  c.drawRelease(func(_ *rapid.T, r *helmRelease) { toggleSuspension(r) }),
-		"delete":             c.drawRelease(func(_ *rapid.T, r *helmRelease) { c.delete(r) }),
-		"delete by force":    c.drawRelease(func(_ *rapid.T, r *helmRelease) { delete(c.releases, r.name) }),
+		"settle":            func(*rapid.T) { c.settle() },
+		"settle willingly":  func(*rapid.T) { c.settleWillingly() },
+		"catch up":          func(*rapid.T) { c.catchUp() },
+		"open or close":     c.drawCheck(func(_ *rapid.T, key checkKey) { c.closed[key] = !c.closed[key] }),
+		"close and pass":    c.drawCheck(c.closeAndPass),
+		"approve":           c.drawInstaller(func(_ *rapid.T, i *v1alpha1.Installer) { c.approve(i) }),
+		"allow":             c.drawAddon(func(_ *rapid.T, name string) { c.allow(name) }),
+		"suspend or resume": c.drawRelease(func(_ *rapid.T, r *helmRelease) { toggleSuspension(r) }),
+		"delete":            c.drawRelease(func(_ *rapid.T, r *helmRelease) { c.delete(r) }),
+		"delete by force":   c.drawRelease(func(_ *rapid.T, r *helmRelease) { delete(c.releases, r.name) }),
+		"delete an Addon": c.drawAddon(func(_ *rapid.T, name string) {
+			if c.addons[name].Spec.State == v1alpha1.Present { // others are on their way out, and stay until they are
+				delete(c.addons, name)
+			}
+		}),
 		"take our finalizer": c.drawRelease(func(_ *rapid.T, r *helmRelease) { r.ours = false; c.collect(r) }),
 		"ServiceAccount":     func(*rapid.T) { c.crippled = !c.crippled },
 		"Helm's storage":     c.drawName(c.records),

@@ -92,8 +92,14 @@ func (c *cluster) calm(t *rapid.T) {
 	}
 }
 
-// clearTheWay has people remove the HelmReleases that belong to nobody and that cannot be taken over.
+// clearTheWay has people remove the HelmReleases that belong to nobody and that cannot be taken over. Nobody's are also those whose Addon
+// and whose finalizer they took away.
 func (c *cluster) clearTheWay() {
+	for _, live := range c.releases {
+		if !live.ours && c.addons[live.addon] == nil {
+			live.addon = ""
+		}
+	}
 	for _, def := range c.edited() {
 		for _, part := range def.Spec.Releases {
 			live := c.releases[part.Name]

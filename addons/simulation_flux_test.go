@@ -10,6 +10,7 @@ import (
 // helmRelease models one HelmRelease: what is asked for, and how far Flux has come with it.
 type helmRelease struct {
 	addon, name string // no add-on once it was handed over
+	installer   string
 	uid         string
 	spec        string // everything in it that makes a new generation
 	asked       string
@@ -158,7 +159,7 @@ func (c *cluster) write(release Release, version string) bool {
 		live = &helmRelease{addon: release.Addon, name: release.Name, uid: string(c.uid())}
 		c.releases[release.Name] = live
 	}
-	if live.spec == spec && live.ours && live.addon == release.Addon {
+	if live.spec == spec && live.ours && live.addon == release.Addon && live.installer == release.Installer {
 		return false
 	}
 	c.checkWrite(live, release)
@@ -166,7 +167,7 @@ func (c *cluster) write(release Release, version string) bool {
 		live.generation++
 	}
 	live.spec, live.asked, live.askedFor, live.dependsOn = spec, release.ChartVersion, identityOf(release), release.DependsOn
-	live.addon, live.ours = release.Addon, true
+	live.addon, live.installer, live.ours = release.Addon, release.Installer, true
 	c.target[live.addon] = version
 	return true
 }

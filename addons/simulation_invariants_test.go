@@ -55,23 +55,26 @@ func (c *cluster) putsBack(change PlannedChange) bool {
 }
 
 // removalOf identifies a removal of an add-on; the next one of the same add-on is another.
-func removalOf(addon *v1alpha1.Addon) string {
-	return fmt.Sprintf("%s %s %d", addon.Name, addon.UID, addon.Generation)
+func (c *cluster) removalOf(name string) string {
+	if addon := c.addons[name]; addon != nil {
+		return fmt.Sprintf("%s %s %d", name, addon.UID, addon.Generation)
+	}
+	return name + ", which was deleted by hand"
 }
 
 // checkRemoval checks that a person approved exactly this removal, if it is one of too many.
-func (c *cluster) checkRemoval(subject *v1alpha1.Installer, addon *v1alpha1.Addon) {
+func (c *cluster) checkRemoval(subject *v1alpha1.Installer, name string) {
 	if subject.DeletionTimestamp != nil {
 		return // checkPlan has checked the confirmation
 	}
 	wanted := c.wanted()
 	all, leaving := 0, 0
-	for name, other := range c.addons {
+	for _, other := range c.world().Addons {
 		if other.Spec.Installer != subject.Name {
 			continue
 		}
-		_, listed := wanted[name]
-		ours := slices.ContainsFunc(subject.Spec.Addons, func(entry v1alpha1.InstallerAddon) bool { return entry.Name == name })
+		_, listed := wanted[other.Name]
+		ours := slices.ContainsFunc(subject.Spec.Addons, func(entry v1alpha1.InstallerAddon) bool { return entry.Name == other.Name })
 		switch {
 		case !listed:
 			all, leaving = all+1, leaving+1
@@ -80,8 +83,8 @@ func (c *cluster) checkRemoval(subject *v1alpha1.Installer, addon *v1alpha1.Addo
 		}
 	}
 	tooMany := leaving == all || all >= 3 && 2*leaving > all
-	if tooMany && !c.approved[removalOf(addon)] {
-		c.Fatalf("I6: add-on %s is removed, one of %d among %d, and nobody approved that", addon.Name, leaving, all)
+	if tooMany && !c.approved[c.removalOf(name)] {
+		c.Fatalf("I6: add-on %s is removed, one of %d among %d, and nobody approved that", name, leaving, all)
 	}
 }
 

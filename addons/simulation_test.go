@@ -117,17 +117,30 @@ func unchecked(definitions []v1alpha1.AddonDefinition) Catalog {
 
 func (c *cluster) world() World {
 	world := World{Catalog: c.catalog(), Installers: c.installers}
-	for _, name := range sortedKeys(c.addons) {
-		world.Addons = append(world.Addons, c.addons[name])
+	all := maps.Clone(c.addons)
+	maps.Copy(all, c.lost())
+	for _, name := range sortedKeys(all) {
+		world.Addons = append(world.Addons, all[name])
 	}
 	return world
 }
 
+// lost stands in for Addons that people deleted by hand, and of which there are HelmReleases.
+func (c *cluster) lost() map[string]*v1alpha1.Addon {
+	lost := map[string]*v1alpha1.Addon{}
+	for _, name := range sortedKeys(c.releases) {
+		if live := c.releases[name]; live.addon != "" && live.ours && c.addons[live.addon] == nil {
+			lost[live.addon] = present(live.installer, live.addon+"@"+live.asked)
+		}
+	}
+	return lost
+}
+
 func (c *cluster) plan(subject *v1alpha1.Installer) (Resolution, Plan) {
 	world, running := c.world(), map[string]string{}
-	for name := range c.addons {
-		if def, err := world.Catalog.Get(name); err == nil {
-			running[name] = RunningVersion(def, c.observed(name))
+	for _, addon := range world.Addons {
+		if def, err := world.Catalog.Get(addon.Name); err == nil {
+			running[addon.Name] = RunningVersion(def, c.observed(addon.Name))
 		}
 	}
 	resolution := Resolve(world, subject)
@@ -136,7 +149,7 @@ func (c *cluster) plan(subject *v1alpha1.Installer) (Resolution, Plan) {
 
 // installerPass does one pass for an Installer, of which only so many writes happen. It returns whether anything changed.
 func (c *cluster) installerPass(subject *v1alpha1.Installer, writes int) bool {
-	owned := slices.ContainsFunc(slices.Collect(maps.Values(c.addons)), func(a *v1alpha1.Addon) bool { return a.Spec.Installer == subject.Name })
+	owned := slices.ContainsFunc(c.world().Addons, func(a *v1alpha1.Addon) bool { return a.Spec.Installer == subject.Name })
 	if subject.DeletionTimestamp != nil && !owned {
 		c.installers = slices.DeleteFunc(c.installers, func(i *v1alpha1.Installer) bool { return i == subject })
 		return true
@@ -161,10 +174,10 @@ func (c *cluster) installerPass(subject *v1alpha1.Installer, writes int) bool {
 }
 
 func (c *cluster) writeAddon(subject *v1alpha1.Installer, change PlannedChange) {
-	addon := c.addons[change.Addon]
 	if change.Action == v1alpha1.ActionRemove {
-		c.checkRemoval(subject, addon)
+		c.checkRemoval(subject, change.Addon)
 	}
+	addon := c.addons[change.Addon]
 	if addon == nil {
 		addon = present(subject.Name, change.Addon)
 		addon.UID = c.uid()
