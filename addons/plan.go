@@ -16,8 +16,8 @@ import (
 
 // Plan is what has to change for an Installer, and why.
 type Plan struct {
-	// Changes that can be made, in order: installs and changes first, each after what it depends on; then removals, each
-	// before what it depends on.
+	// Changes that can be made, in order: first what ends a removal; then installs and changes, each after what it depends on; then
+	// removals, each before what it depends on.
 	Changes []PlannedChange
 	// Held names the add-ons that wait for another one's problem to be solved, with the reason.
 	Held map[string]string
@@ -41,11 +41,11 @@ type PlannedChange struct {
 // observed; an add-on that is missing in it runs none. An entry with a problem changes nothing: its Addon, if any, stays as it is, and
 // is not removed any more.
 func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution, running map[string]string) Plan {
-	plan := Plan{Held: map[string]string{}}
 	existing := map[string]*v1alpha1.Addon{}
 	for _, addon := range world.Addons {
 		existing[addon.Name] = addon
 	}
+	plan := Plan{Changes: putBack(installer, resolution.Problems, existing, running), Held: map[string]string{}}
 	owners := Owners(world.Installers, world.Addons)
 	holds := holds{world: world, existing: existing, leaving: leaving(world, owners), causes: map[string]string{}}
 	for _, problem := range resolution.Problems {
@@ -62,7 +62,6 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 			plan.Changes = append(plan.Changes, change)
 		}
 	}
-	plan.Changes = append(plan.Changes, putBack(installer, resolution.Problems, existing, running)...)
 	plan.Changes = append(plan.Changes, removals(world, installer, owners, running)...)
 	for i := range plan.Changes {
 		plan.Changes[i].Gates = gatesOf(world, &plan.Changes[i])
