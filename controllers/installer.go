@@ -69,7 +69,7 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 	}
 	in := intent{installer: installer, world: world, live: map[string]*v1alpha1.Addon{}, resolution: addons.Resolve(world, installer)}
 	for _, addon := range world.Addons {
-		if addon.UID != "" { // it is really there
+		if addon.ResourceVersion != "" { // it is really there
 			in.live[addon.Name] = addon
 		}
 	}
@@ -158,21 +158,32 @@ func (r *InstallerReconciler) lost(ctx context.Context, known []*v1alpha1.Addon,
 		case !apierrors.IsNotFound(err):
 			return nil, fmt.Errorf("looking for Addon %s: %w", name, err)
 		}
-		for release, observed := range releases[name] {
-			hr := &helmv2.HelmRelease{}
-			if err := r.Live.Get(ctx, client.ObjectKey{Namespace: v1alpha1.Namespace, Name: release}, hr); client.IgnoreNotFound(err) != nil {
-				return nil, fmt.Errorf("looking for HelmRelease %s: %w", release, err)
-			}
-			if controllerutil.ContainsFinalizer(hr, v1alpha1.FinalizerUninstall) {
-				lost = append(lost, &v1alpha1.Addon{
-					ObjectMeta: metav1.ObjectMeta{Name: name},
-					Spec:       v1alpha1.AddonSpec{Installer: hr.Labels[v1alpha1.LabelInstaller], Version: observed.AskedVersion, State: v1alpha1.Present},
-				})
-				break
-			}
+		held, err := r.firstHeld(ctx, releases[name])
+		if err != nil {
+			return nil, err
+		}
+		if held != nil {
+			lost = append(lost, &v1alpha1.Addon{
+				ObjectMeta: metav1.ObjectMeta{Name: name, UID: held.UID},
+				Spec:       v1alpha1.AddonSpec{Installer: held.Labels[v1alpha1.LabelInstaller], Version: releases[name][held.Name].AskedVersion, State: v1alpha1.Present},
+			})
 		}
 	}
 	return lost, nil
+}
+
+// firstHeld is the first of some HelmReleases that carries our finalizer; nil if none does.
+func (r *InstallerReconciler) firstHeld(ctx context.Context, releases map[string]addons.Observed) (*helmv2.HelmRelease, error) {
+	for _, name := range slices.Sorted(maps.Keys(releases)) {
+		hr := &helmv2.HelmRelease{}
+		if err := r.Live.Get(ctx, client.ObjectKey{Namespace: v1alpha1.Namespace, Name: name}, hr); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("looking for HelmRelease %s: %w", name, err)
+		}
+		if controllerutil.ContainsFinalizer(hr, v1alpha1.FinalizerUninstall) {
+			return hr, nil
+		}
+	}
+	return nil, nil
 }
 
 // release lets a deleted Installer go once none of its add-ons is left.

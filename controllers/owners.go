@@ -209,6 +209,8 @@ func fought(release addons.Release, namesake *helmv2.HelmRelease, rivals []rival
 	switch owner, boss, change := addonOf(namesake), bossOf(namesake), turnaround(namesake, release); {
 	case owner != "" && owner != release.Addon:
 		return fmt.Sprintf("%s belongs to add-on %q: choose another release name in the AddonDefinition of %s", where, owner, release.Addon)
+	case namesake.Spec.Suspend:
+		return fmt.Sprintf("%s is suspended, and nobody but who suspended it should resume it: flux resume helmrelease %s -n %s", where, namesake.Name, namesake.Namespace)
 	case namesake.DeletionTimestamp != nil:
 		return where + " is being deleted: wait until it has gone"
 	case change != "":

@@ -130,6 +130,11 @@ func TestOwnersOfAWantedRelease(t *testing.T) {
 				hr.Spec.KubeConfig = &meta.KubeConfigReference{SecretRef: &meta.SecretKeyReference{Name: "remote"}}
 			})},
 		},
+		"a HelmRelease of the same name that is suspended": {
+			objects: []client.Object{theirs(v1alpha1.Namespace, "app", func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })},
+			taken:   []string{"HelmRelease kurl-addons/app is there already"},
+			fought:  []string{"flux resume helmrelease app -n kurl-addons"},
+		},
 		"our own, whose HelmRelease was deleted": {objects: []client.Object{record(1, "deployed"), part("a", v1alpha1.Namespace+"/app")}},
 		"a HelmRelease that was deleted": {
 			objects: []client.Object{record(1, "deployed"), part("a", otherSpace+"/web")},

@@ -33,13 +33,14 @@ const (
 func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	o := addons.Observed{
 		Name:        hr.Name,
+		UID:         string(hr.UID),
 		Namespace:   hr.Spec.TargetNamespace,
 		SuspendedBy: suspendedBy(hr),
 		Requested:   hr.Annotations[meta.ReconcileRequestAnnotation],
 		Handled:     hr.Status.LastHandledReconcileAt,
 	}
 	if hr.Spec.Chart != nil {
-		o.AskedVersion = hr.Spec.Chart.Spec.Version
+		o.AskedChart, o.AskedVersion = hr.Spec.Chart.Spec.Chart, hr.Spec.Chart.Spec.Version
 	}
 	for _, dependency := range hr.Spec.DependsOn {
 		o.DependsOn = append(o.DependsOn, dependency.Name)
