@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
@@ -131,6 +133,7 @@ func (s *stage) close(addon string) (open func()) {
 	s.Helper()
 	lock := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: addon}}
 	require.NoError(s, s.api.Create(s.ctx, lock))
+	s.Cleanup(func() { require.NoError(s, client.IgnoreNotFound(s.api.Delete(context.Background(), lock))) })
 	return func() { require.NoError(s, s.api.Delete(s.ctx, lock)) }
 }
 

@@ -20,13 +20,7 @@ func TestKilledAtTheEndOfARemovalItEndsInTheSameState(t *testing.T) {
 		play   func(removal)
 		writes int // at least
 	}{
-		"uninstalled": {play: func(r removal) {
-			r.remove("app")
-			r.endUninstall("app", addons.UninstallDone)
-			r.settle()
-			r.endUninstall("app-crds", addons.UninstallDone)
-		}, writes: 7},
-		"not uninstalled": {play: func(r removal) {
+		"one release uninstalled and one not": {play: func(r removal) {
 			r.create(helmRecord("app"))
 			r.remove("app")
 			r.endUninstall("app", addons.UninstallSkipped)

@@ -59,6 +59,13 @@ func newStage(t *testing.T, definitions ...v1alpha1.AddonDefinition) *stage {
 	require.NoError(t, err)
 	require.NoError(t, addIndexes(s.ctx, s.cache))
 	go func() { _ = s.cache.Start(s.ctx) }()
+	for _, kind := range []client.Object{ // each takes a tenth of a second: not one after another
+		&v1alpha1.Installer{}, &v1alpha1.Addon{}, &v1alpha1.AddonDefinition{}, &helmv2.HelmRelease{}, &sourcev1.HelmRepository{}, &sourcev1.HelmChart{},
+		&corev1.ConfigMap{}, namespaceMetadata(""),
+	} {
+		_, err := s.cache.GetInformer(s.ctx, kind, cache.BlockUntilSynced(false))
+		require.NoError(t, err)
+	}
 	s.cached, err = client.NewWithWatch(config, client.Options{Scheme: scheme, Cache: &client.CacheOptions{Reader: s.cache}})
 	require.NoError(t, err)
 	s.work(s.cached, definitions)
