@@ -31,7 +31,8 @@ func crd(name string, versions ...string) string {
 func pack(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var packed bytes.Buffer
-	zipped := gzip.NewWriter(&packed)
+	zipped, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	require.NoError(t, err)
 	archive := tar.NewWriter(zipped)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		require.NoError(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(files[name])), Typeflag: tar.TypeReg}))

@@ -16,11 +16,13 @@ func TestObserveReportsTheSpec(t *testing.T) {
 	w := settledWorld()
 	w.hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "openebs"}, {Name: "cert-manager"}}
 	w.hr.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "token"}
+	w.hr.UID = "uid"
+	w.hr.Status.LastHandledReconcileAt = "handled"
 
 	assert.Equal(t, addons.Observed{
-		Name: "web", Namespace: "web-system", Phase: addons.PhaseSettled, Message: upgraded,
-		AskedVersion: "1.0.0", ChartVersion: "1.0.0", Revision: 3, Token: "4.3",
-		Requested: "token", Chart: "webapp", TargetNamespace: "web-system", DependsOn: []string{"openebs", "cert-manager"},
+		Name: "web", UID: "uid", Namespace: "web-system", Phase: addons.PhaseSettled, Message: upgraded,
+		AskedChart: "webapp", AskedVersion: "1.0.0", ChartVersion: "1.0.0", Revision: 3, Token: "4.3",
+		Requested: "token", Handled: "handled", Chart: "webapp", TargetNamespace: "web-system", DependsOn: []string{"openebs", "cert-manager"},
 	}, Observe(w.hr, w.sources()))
 }
 
