@@ -15,10 +15,6 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-const ours = "addons.kurl.sh/uninstall"
-
-func withFinalizer(hr *helmv2.HelmRelease) { hr.Finalizers = append(hr.Finalizers, ours) }
-
 // delete deletes a HelmRelease that our finalizer holds, and waits until Flux has let go of it.
 func (s *subject) delete(t *testing.T) {
 	t.Helper()
@@ -38,6 +34,7 @@ func (s *subject) awaitUninstalled(t *testing.T) {
 	assert.Equal(t, helmv2.UninstallSucceededReason, released.Reason)
 	assert.True(t, m.observed())
 	assert.Equal(t, addons.PhaseDeleting, m.seen.Phase)
+	assert.Equal(t, addons.UninstallDone, m.seen.Uninstall)
 	assert.True(t, s.gone(t, s.config()))
 	assert.Empty(t, s.stored(t))
 }
@@ -46,7 +43,7 @@ func (s *subject) awaitUninstalled(t *testing.T) {
 // empty, and Released is False for UninstallSucceeded.
 func TestOurFinalizerShowsTheUninstall(t *testing.T) {
 	w := share(t)
-	s := w.start(t, w.release(t, "uninstall", "tiny", "1.0.0", ""), withFinalizer)
+	s := w.start(t, w.release(t, "uninstall", "tiny", "1.0.0", ""))
 	s.awaitSettled(t)
 	s.delete(t)
 	s.awaitUninstalled(t)
@@ -63,7 +60,7 @@ func TestOurFinalizerShowsASkippedUninstall(t *testing.T) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
 	}))
-	s := w.start(t, w.release(t, "skipped", "tiny", "1.0.0", ""), withFinalizer, func(hr *helmv2.HelmRelease) {
+	s := w.start(t, w.release(t, "skipped", "tiny", "1.0.0", ""), func(hr *helmv2.HelmRelease) {
 		hr.Spec.ServiceAccountName = account.Name
 	})
 	before := s.awaitSettled(t)
@@ -76,6 +73,7 @@ func TestOurFinalizerShowsASkippedUninstall(t *testing.T) {
 	assert.False(t, s.gone(t, s.config()))
 	assert.Equal(t, []string{"v1 deployed"}, s.stored(t))
 	assert.Equal(t, addons.PhaseDeleting, m.seen.Phase)
+	assert.Equal(t, addons.UninstallSkipped, m.seen.Uninstall)
 
 	require.NoError(t, w.api.Create(t.Context(), account.DeepCopy()))
 	s.poke(t)
@@ -86,7 +84,7 @@ func TestOurFinalizerShowsASkippedUninstall(t *testing.T) {
 // Flux uninstalls it after all, and does nothing else to it.
 func TestDeletedWhileSuspendedIsUninstalledOnResume(t *testing.T) {
 	w := share(t)
-	s := w.start(t, w.release(t, "resumed", "tiny", "1.0.0", ""), withFinalizer)
+	s := w.start(t, w.release(t, "resumed", "tiny", "1.0.0", ""))
 	s.awaitSettled(t)
 	s.patch(t, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Suspend = true
