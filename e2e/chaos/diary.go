@@ -26,6 +26,23 @@ type deed struct {
 type diary struct {
 	mu    sync.Mutex
 	deeds []*deed
+	left  []string // what receipts say that an uninstall which did not take place has left
+}
+
+// leave notes what a receipt names as left behind.
+func (d *diary) leave(paths []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = append(d.left, paths...)
+}
+
+// leftovers hands over what was left behind, once.
+func (d *diary) leftovers() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left := d.left
+	d.left = nil
+	return left
 }
 
 // note does something, and writes it down.

@@ -15,7 +15,6 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,7 +109,7 @@ func (c *chaos) furnish(ctx context.Context) error {
 	}
 	c.watcher = &watcher{
 		api: api, cluster: c.cluster, world: map[string]member{}, diary: c.driver.diary, passed: &c.proxy.seen, tally: c.tally, journal: c.journal,
-		receipts: map[types.UID]bool{},
+		receipts: map[string]bool{},
 	}
 	for _, m := range c.driver.world {
 		c.watcher.world[m.name] = m
@@ -222,6 +221,9 @@ func (c *chaos) settle(ctx context.Context) error {
 			return nil, err
 		}
 		if _, err := c.driver.approve(ctx); err != nil {
+			return nil, err
+		}
+		if err := c.driver.tidy(ctx); err != nil {
 			return nil, err
 		}
 		return c.driver.differences(ctx)

@@ -12,7 +12,6 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,7 +40,7 @@ type watcher struct {
 	releases   timeline[release]
 	addons     timeline[addon]
 	installers timeline[installer]
-	receipts   map[types.UID]bool // seen already
+	receipts   map[string]bool // seen already
 
 	mu       sync.Mutex
 	pending  []change // that no rule has seen yet
@@ -197,8 +196,11 @@ func (w *watcher) noteInstaller(gone bool, object *v1alpha1.Installer) {
 		w.journal.write("Installer: lists %v, deleting %t, gone %t", is.listed, is.deleting, gone)
 	}
 	for _, receipt := range object.Status.Removed {
-		if !w.receipts[receipt.UID] {
-			w.receipts[receipt.UID] = true
+		if removal := fmt.Sprint(receipt.UID, "/", receipt.Generation); !w.receipts[removal] {
+			w.receipts[removal] = true
+			if receipt.Result == v1alpha1.OutcomeOrphaned {
+				w.diary.leave(receipt.LeftBehind)
+			}
 			w.journal.write("receipt: %s %s, %s", receipt.Name, receipt.Result, receipt.Message)
 			w.tally.count(talliedSeen, "receipts "+string(receipt.Result))
 		}
