@@ -69,7 +69,7 @@ func (b *testbed) removeAll(ctx context.Context, t task) error {
 	}
 	defer installers.watch.Stop()
 	empty := t.installer()
-	empty.Spec.Addons = nil
+	empty.Spec = v1alpha1.InstallerSpec{DeletionPolicy: v1alpha1.DeletionRemove} // applied with nothing in it, spec would be null
 	if err := b.apply(ctx, empty); err != nil {
 		return err
 	}
