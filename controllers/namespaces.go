@@ -34,6 +34,7 @@ func (r *AddonReconciler) ensureNamespace(ctx context.Context, release addons.Re
 	desired.Labels = map[string]string{v1alpha1.LabelProtected: "true"}
 	if live.ResourceVersion == "" || madeByUs(live) {
 		desired.Labels[v1alpha1.LabelManagedBy] = v1alpha1.FieldManager
+		desired.Labels[v1alpha1.LabelAddon] = cmp.Or(live.Labels[v1alpha1.LabelAddon], release.Addon) // who finds it if no HelmRelease ever comes
 	}
 	maps.Copy(desired.Labels, release.NamespaceLabels)
 	_, err := apply(ctx, r.Client, live, desired)
@@ -74,6 +75,14 @@ func (r *AddonReconciler) spaces(ctx context.Context, d departure) ([]space, err
 	}
 	for i := range d.mine {
 		names[d.mine[i].GetReleaseNamespace()], names[d.mine[i].GetStorageNamespace()] = true, true
+	}
+	var made metav1.PartialObjectMetadataList
+	made.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	if err := r.Live.List(ctx, &made, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.FieldManager, v1alpha1.LabelAddon: d.addon.Name}); err != nil {
+		return nil, fmt.Errorf("listing the namespaces of add-on %s: %w", d.addon.Name, err)
+	}
+	for i := range made.Items {
+		names[made.Items[i].Name] = true
 	}
 	var spaces []space
 	for _, name := range slices.Sorted(maps.Keys(names)) {

@@ -139,7 +139,7 @@ func TestASharedNamespaceGoesWithTheLastAddOn(t *testing.T) {
 			r.endUninstall(order[0], addons.UninstallDone)
 			r.settle()
 			require.NotNil(t, r.namespace("ns-app"))
-			assert.Len(t, ourLabels(r.namespace("ns-app")), 2, "it is still ours")
+			assert.Len(t, ourLabels(r.namespace("ns-app")), 3, "it is still ours")
 			r.remove(order...)
 			r.endUninstall(order[1], addons.UninstallDone)
 			r.settle()
@@ -194,5 +194,26 @@ func TestAReleaseWaitsUntilItsOldNamespaceHasGone(t *testing.T) {
 	require.NoError(t, r.api.Update(r.ctx, going))
 	r.settle()
 	assert.False(t, r.missing("late", &helmv2.HelmRelease{}))
-	assert.Len(t, ourLabels(r.namespace("ns-late")), 2)
+	assert.Len(t, ourLabels(r.namespace("ns-late")), 3)
+}
+
+// The operator dies right after it has made the namespace, and then the definition goes: nothing else tells of the namespace.
+func TestANamespaceGoesWithAnAddOnThatNeverCameToBe(t *testing.T) {
+	definitions := []v1alpha1.AddonDefinition{definition("app", nil, "app"), definition("web", nil, "web"), definition("db", nil, "db")}
+	s := newStage(t, definitions...)
+	s.apply(installer("default", wanted("app", ""), wanted("db", ""), wanted("web", "")))
+	_, err := s.installer.Reconcile(s.ctx, get(s, "default", &v1alpha1.Installer{}))
+	require.NoError(t, err)
+	s.catchUp()
+	writes := 0
+	s.work(dying(s.cached, &writes, 1), definitions)
+	_, err = s.addon.Reconcile(s.ctx, get(s, "app", &v1alpha1.Addon{}))
+	require.ErrorIs(t, err, errKilled)
+	require.True(t, s.missing("app", &helmv2.HelmRelease{}))
+
+	s.work(s.cached, definitions[1:])
+	s.apply(installer("default", wanted("db", ""), wanted("web", "")))
+	s.settle()
+	assert.True(t, s.missing("app", &v1alpha1.Addon{}))
+	assert.NotContains(t, s.namespaces(s.api), "ns-app")
 }
