@@ -92,8 +92,10 @@ func nearest(word string, candidates []string) []string {
 }
 
 // abridged lists a few names and says how many more there are.
-func abridged(names []string) string {
-	const shown = 8
+func abridged(names []string) string { return FirstFew(names, 8) }
+
+// FirstFew lists up to so many names, and says how many more there are.
+func FirstFew(names []string, shown int) string {
 	if len(names) <= shown {
 		return strings.Join(names, ", ")
 	}

@@ -190,12 +190,7 @@ func unseenSentences(unseen []Unseen) []string {
 }
 
 // named lists a few, and says how many more there are.
-func named(names []string) string {
-	if rest := len(names) - maxNamed; rest > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), rest)
-	}
-	return strings.Join(names, ", ")
-}
+func named(names []string) string { return FirstFew(names, maxNamed) }
 
 // Awaited says what a removal still waits for: objects that are being deleted, each with the finalizers that hold it.
 func Awaited(objects []string) string {

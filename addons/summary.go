@@ -78,21 +78,17 @@ func wasReady(addon *v1alpha1.Addon) bool {
 
 // health sums up what was asked of the add-on's own health.
 func health(o Observation) *Finding {
-	if o.Definition == nil {
+	if o.Definition == nil || len(o.Definition.Spec.Health) == 0 {
 		return nil
 	}
-	var last *Finding
-	for _, check := range healthChecks(o.Definition) {
-		finding, known := o.findings[checkKey{o.Addon.Name, check.Name}]
-		switch {
-		case !known:
-			return nil
-		case !finding.Passed:
-			return &Finding{Message: fmt.Sprintf("%s: %s", check.Name, finding.Message)}
-		}
-		last = &finding
+	switch check, finding, known := new(Decision).failed(o, o.Addon.Name, healthChecks(o.Definition), false); {
+	case !known:
+		return nil
+	case check == nil:
+		return &Finding{Passed: true}
+	default:
+		return &Finding{Message: fmt.Sprintf("%s: %s", check.Name, finding.Message)}
 	}
-	return last
 }
 
 func (s *Summary) unsettled(o Observation, d Decision) {

@@ -3,13 +3,11 @@ package controllers
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/addons"
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -33,12 +31,12 @@ type departure struct {
 // depart gathers what there is of an add-on. A HelmRelease that the observation does not know is a reason to look again.
 func (r *AddonReconciler) depart(ctx context.Context, o addons.Observation) (departure, error) {
 	d := departure{addon: o.Addon, rumoured: map[string]bool{}}
-	var list helmv2.HelmReleaseList
-	if err := r.Live.List(ctx, &list, client.InNamespace(v1alpha1.Namespace)); err != nil {
-		return d, fmt.Errorf("looking for HelmReleases of add-on %s: %w", o.Addon.Name, err)
+	releases, err := r.liveReleases(ctx)
+	if err != nil {
+		return d, err
 	}
-	for i := range list.Items {
-		hr := &list.Items[i]
+	for i := range releases {
+		hr := &releases[i]
 		if addonOf(hr) != o.Addon.Name {
 			d.others = append(d.others, *hr)
 			continue
@@ -53,7 +51,6 @@ func (r *AddonReconciler) depart(ctx context.Context, o addons.Observation) (dep
 	}
 	d.version = d.lastVersion(o)
 	d.recall(o)
-	var err error
 	d.spaces, err = r.spaces(ctx, d)
 	return d, err
 }

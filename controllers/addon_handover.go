@@ -122,11 +122,11 @@ func (r *AddonReconciler) leave(ctx context.Context, d departure, running []helm
 
 // leaveNamespaces comes after the HelmReleases: of several add-ons that leave a namespace at the same time, the last one must see that it is.
 func (r *AddonReconciler) leaveNamespaces(ctx context.Context, addon *v1alpha1.Addon, left []helmv2.HelmRelease) error {
-	var list helmv2.HelmReleaseList
-	if err := r.Live.List(ctx, &list, client.InNamespace(v1alpha1.Namespace)); err != nil {
-		return fmt.Errorf("looking for others in the namespaces of add-on %s: %w", addon.Name, err)
+	releases, err := r.liveReleases(ctx)
+	if err != nil {
+		return err
 	}
-	others := slices.DeleteFunc(list.Items, func(hr helmv2.HelmRelease) bool { return addonOf(&hr) == addon.Name })
+	others := slices.DeleteFunc(releases, func(hr helmv2.HelmRelease) bool { return addonOf(&hr) == addon.Name })
 	spaces, err := r.spaces(ctx, departure{addon: addon, mine: left, others: others})
 	if err != nil {
 		return err

@@ -72,6 +72,15 @@ func (r *AddonReconciler) observeRelease(ctx context.Context, hr *helmv2.HelmRel
 	return flux.Observe(hr, flux.Sources{Chart: found(chart), Repository: found(repository)}), nil
 }
 
+// liveReleases lists the HelmReleases of our namespace as the API server has them now: a cache may not have seen yet what came or went.
+func (r *AddonReconciler) liveReleases(ctx context.Context) ([]helmv2.HelmRelease, error) {
+	var list helmv2.HelmReleaseList
+	if err := r.Live.List(ctx, &list, client.InNamespace(v1alpha1.Namespace)); err != nil {
+		return nil, fmt.Errorf("asking the API server for the HelmReleases in %s: %w", v1alpha1.Namespace, err)
+	}
+	return list.Items, nil
+}
+
 // get reads an object of the operator's namespace; one that is not there stays empty.
 func (r *AddonReconciler) get(ctx context.Context, name string, into client.Object) error {
 	key := client.ObjectKey{Namespace: v1alpha1.Namespace, Name: name}

@@ -23,15 +23,15 @@ func (r *AddonReconciler) confirm(ctx context.Context, o *addons.Observation) er
 	if err := r.confirmSpec(ctx, o.Addon); err != nil {
 		return err
 	}
-	var releases helmv2.HelmReleaseList
-	if err := r.Live.List(ctx, &releases, client.InNamespace(v1alpha1.Namespace)); err != nil {
-		return fmt.Errorf("looking for what depends on add-on %s: %w", o.Addon.Name, err)
+	releases, err := r.liveReleases(ctx)
+	if err != nil {
+		return err
 	}
-	for i := range releases.Items {
-		other := addonOf(&releases.Items[i])
-		needs := slices.ContainsFunc(dependsOn(&releases.Items[i]), func(name string) bool { _, ours := o.Releases[name]; return ours })
+	for i := range releases {
+		other := addonOf(&releases[i])
+		needs := slices.ContainsFunc(dependsOn(&releases[i]), func(name string) bool { _, ours := o.Releases[name]; return ours })
 		if needs && other != "" && other != o.Addon.Name && !slices.Contains(o.Dependents, other) {
-			return changedMeanwhile("helmreleases", releases.Items[i].Name)
+			return changedMeanwhile("helmreleases", releases[i].Name)
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,8 +33,7 @@ type Census struct {
 	Metadata  metadata.Interface
 	Clock     clock.PassiveClock
 
-	mu      sync.Mutex
-	failing map[schema.GroupVersionResource]time.Time // since when a kind could not be listed
+	failing failures[schema.GroupVersionResource] // kinds that could not be listed
 }
 
 // kind is one kind of objects.
@@ -147,7 +145,7 @@ func (c *Census) list(ctx context.Context, k kind, namespace, selector string) (
 			objects = append(objects, object{&page.Items[i], k})
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
-			c.seen(k)
+			c.failing.forget(k.GroupVersionResource)
 			return objects, nil, nil
 		}
 	}
@@ -169,19 +167,6 @@ func (c *Census) blind(ctx context.Context, k kind, err error) (*addons.Unseen, 
 }
 
 func (c *Census) givesUp(k kind) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failing == nil {
-		c.failing = map[schema.GroupVersionResource]time.Time{}
-	}
-	if _, known := c.failing[k.GroupVersionResource]; !known {
-		c.failing[k.GroupVersionResource] = c.Clock.Now()
-	}
-	return c.Clock.Since(c.failing[k.GroupVersionResource]) >= patience
-}
-
-func (c *Census) seen(k kind) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.failing, k.GroupVersionResource)
+	c.failing.note(k.GroupVersionResource, c.Clock.Now())
+	return c.failing.last(k.GroupVersionResource, patience, c.Clock.Now())
 }

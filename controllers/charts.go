@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -30,8 +29,7 @@ type Charts struct {
 	Clock clock.PassiveClock
 
 	packages packages
-	mu       sync.Mutex
-	unread   map[string]time.Time // since when a chart could not be read, by the name of its HelmChart
+	unread   failures[string] // charts that could not be read, by the names of their HelmCharts
 }
 
 // Find has source-controller fetch the release's chart, and compares that with what the cluster has of it. While the finding says
@@ -57,16 +55,16 @@ func (c *Charts) chart(ctx context.Context, release addons.Release) (chart *flux
 		return nil, "", err
 	}
 	artifact, waiting := sources.Fetched()
-	if artifact == nil || c.gaveUp(sources.Chart.Name) {
+	if artifact == nil || c.unread.last(sources.Chart.Name, unreadAfter, c.Clock.Now()) {
 		return nil, waiting, nil
 	}
 	chart, err = c.packages.read(ctx, artifact)
 	if err == nil {
-		c.forget(sources.Chart.Name)
+		c.unread.forget(sources.Chart.Name)
 		return chart, "", nil
 	}
-	c.failed(sources.Chart.Name)
-	if c.gaveUp(sources.Chart.Name) {
+	c.unread.note(sources.Chart.Name, c.Clock.Now())
+	if c.unread.last(sources.Chart.Name, unreadAfter, c.Clock.Now()) {
 		logf.FromContext(ctx).Error(err, "Upgrading without a look into the chart; its release keeps every CRD", "release", release.Name, "chart", release.Chart)
 		return nil, "", nil
 	}
@@ -109,7 +107,7 @@ func (c *Charts) drop(ctx context.Context, addon string, unwanted func(*sourcev1
 		if err := c.Client.Delete(ctx, chart); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting HelmChart %s: %w", chart.Name, err)
 		}
-		c.forget(chart.Name)
+		c.unread.forget(chart.Name)
 	}
 	return nil
 }
@@ -132,40 +130,5 @@ func (c *Charts) vanishing(ctx context.Context, chart *flux.Chart) (string, erro
 	}
 	return fmt.Sprintf("chart %s %s has no longer versions of CRDs in which objects may be stored: %s; rewrite these objects in a version that it has "+
 		"(kubectl get, then kubectl replace), and remove the old version from status.storedVersions of the CRD "+
-		"(kubectl edit crd NAME --subresource=status)", chart.Name, chart.Version, firstFew(problems)), nil
-}
-
-// shown is how many names a message lists.
-const shown = 5
-
-func firstFew(names []string) string {
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
-}
-
-func (c *Charts) failed(chart string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, known := c.unread[chart]; known {
-		return
-	}
-	if c.unread == nil {
-		c.unread = map[string]time.Time{}
-	}
-	c.unread[chart] = c.Clock.Now()
-}
-
-func (c *Charts) gaveUp(chart string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	since, failing := c.unread[chart]
-	return failing && c.Clock.Since(since) >= unreadAfter
-}
-
-func (c *Charts) forget(chart string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.unread, chart)
+		"(kubectl edit crd NAME --subresource=status)", chart.Name, chart.Version, addons.FirstFew(problems, 5)), nil
 }

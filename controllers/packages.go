@@ -11,12 +11,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	"k8s.io/utils/lru"
 
 	"github.com/kurlsh/addon-operator/flux"
 )
@@ -33,9 +33,8 @@ const (
 
 // packages downloads charts from source-controller and remembers the last few. The zero value is ready for use.
 type packages struct {
-	mu     sync.Mutex
-	charts map[string]*flux.Chart // by digest
-	order  []string               // digests, the longest unused first
+	once   sync.Once
+	charts *lru.Cache // by digest
 }
 
 // digests are the algorithms that source-controller may be set to, but for one that the standard library lacks.
@@ -54,8 +53,11 @@ var downloader = &http.Client{
 
 // read returns the chart in an artifact.
 func (p *packages) read(ctx context.Context, artifact *meta.Artifact) (*flux.Chart, error) {
-	if chart := p.recall(artifact.Digest); chart != nil {
-		return chart, nil
+	p.once.Do(func() { p.charts = lru.New(remembered) })
+	if known, ok := p.charts.Get(artifact.Digest); ok {
+		if chart, ok := known.(*flux.Chart); ok {
+			return chart, nil
+		}
 	}
 	content, err := download(ctx, artifact.URL)
 	if err != nil {
@@ -68,7 +70,7 @@ func (p *packages) read(ctx context.Context, artifact *meta.Artifact) (*flux.Cha
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", artifact.URL, err)
 	}
-	p.remember(artifact.Digest, chart)
+	p.charts.Add(artifact.Digest, chart)
 	return chart, nil
 }
 
@@ -107,33 +109,4 @@ func verify(content []byte, digest string) error {
 		return fmt.Errorf("its digest is %s:%s, not %s", algorithm, got, digest)
 	}
 	return nil
-}
-
-func (p *packages) recall(digest string) *flux.Chart {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.touch(digest)
-	return p.charts[digest]
-}
-
-func (p *packages) remember(digest string, chart *flux.Chart) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.charts == nil {
-		p.charts = map[string]*flux.Chart{}
-	}
-	p.charts[digest] = chart
-	p.touch(digest)
-	if len(p.order) > remembered {
-		delete(p.charts, p.order[0])
-		p.order = p.order[1:]
-	}
-}
-
-// touch puts a digest that is remembered last in line to be forgotten.
-func (p *packages) touch(digest string) {
-	if p.charts[digest] == nil {
-		return
-	}
-	p.order = append(slices.DeleteFunc(p.order, func(known string) bool { return known == digest }), digest)
 }

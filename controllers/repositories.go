@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,20 +48,20 @@ func (r *AddonReconciler) tidyRepositories(ctx context.Context, leaving string) 
 // repositoryUses asks the API server, leaving out the add-on that goes: of several that go at the same time, the last one must see that
 // it is.
 func (r *AddonReconciler) repositoryUses(ctx context.Context, leaving string) (map[string]repositoryUse, error) {
-	var releases helmv2.HelmReleaseList
-	if err := r.Live.List(ctx, &releases, client.InNamespace(v1alpha1.Namespace)); err != nil {
-		return nil, fmt.Errorf("looking for the users of HelmRepositories: %w", err)
+	releases, err := r.liveReleases(ctx)
+	if err != nil {
+		return nil, err
 	}
 	uses := map[string]repositoryUse{}
-	for i := range releases.Items {
-		use, owner := useForeign, addonOf(&releases.Items[i])
+	for i := range releases {
+		use, owner := useForeign, addonOf(&releases[i])
 		if owner == leaving {
 			continue
 		}
 		if owner != "" {
 			use = useOurs
 		}
-		for _, name := range repositoryOf(&releases.Items[i]) {
+		for _, name := range repositoryOf(&releases[i]) {
 			uses[name] = max(uses[name], use)
 		}
 	}

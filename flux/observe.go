@@ -112,8 +112,6 @@ func (r report) phase(suspendedBy string) (addons.Phase, string) {
 	}
 }
 
-// deletionMessage quotes Flux only on the uninstall: until that ends, the condition still speaks of the last install or upgrade.
-
 // runsAsAsked says whether exactly what the spec asks for was attempted, and is deployed. An attempt with new values can fail
 // before Helm records a revision: then only the digest of the values tells that the deployed ones are older.
 func (r report) runsAsAsked() bool {

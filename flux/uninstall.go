@@ -30,6 +30,7 @@ func (r report) uninstall() addons.Uninstall {
 	return addons.UninstallDone
 }
 
+// deletionMessage quotes Flux only on the uninstall: until that ends, the condition still speaks of the last install or upgrade.
 func (r report) deletionMessage(ready *metav1.Condition) string {
 	switch r.uninstall() {
 	case addons.UninstallDone:
