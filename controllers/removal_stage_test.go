@@ -34,7 +34,6 @@ func newRemoval(t *testing.T, leaving v1alpha1.AddonDefinition, others ...v1alph
 	t.Helper()
 	definitions := append([]v1alpha1.AddonDefinition{leaving, definition("stays", nil, "stays")}, others...)
 	r := removal{newStage(t, definitions...), definitions}
-	r.clearNamespaces()
 	t.Cleanup(r.clearDefaults)
 	var all []v1alpha1.InstallerAddon
 	for i := range definitions {
@@ -49,16 +48,6 @@ func newRemoval(t *testing.T, leaving v1alpha1.AddonDefinition, others ...v1alph
 	}
 	r.settle()
 	return r
-}
-
-// clearNamespaces deletes those that other tests have left.
-func (r removal) clearNamespaces() {
-	for name := range r.namespaces(r.api) {
-		if strings.HasPrefix(name, "ns-") {
-			require.NoError(r, client.IgnoreNotFound(r.api.Delete(r.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
-		}
-	}
-	r.finishNamespaces()
 }
 
 // clearDefaults deletes what was handed over, which the stage does not take for ours.

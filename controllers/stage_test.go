@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,7 +123,7 @@ func (s *stage) versions(reader client.Reader) map[string]string {
 	return versions
 }
 
-// clear deletes everything, finalizers or not.
+// clear deletes everything that this and other tests have left, finalizers or not.
 func (s *stage) clear() {
 	for _, list := range kinds() {
 		for _, object := range s.list(s.api, list) {
@@ -132,6 +133,12 @@ func (s *stage) clear() {
 			require.NoError(s, client.IgnoreNotFound(s.api.Delete(s.ctx, object)))
 		}
 	}
+	for name := range s.namespaces(s.api) {
+		if strings.HasPrefix(name, "ns-") { // of a release
+			require.NoError(s, client.IgnoreNotFound(s.api.Delete(s.ctx, namespaceMetadata(name))))
+		}
+	}
+	s.finishNamespaces()
 }
 
 func (s *stage) catchUp() {
