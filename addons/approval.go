@@ -24,7 +24,7 @@ func Approve(installer *v1alpha1.Installer, plan Plan) Approval {
 	if plan.Guarded == "" {
 		return Approval{}
 	}
-	changes := changeDigests(plan)
+	changes := changeDigests(installer, plan)
 	record := installer.Status.Approved
 	if record != nil && !slices.ContainsFunc(changes, func(digest string) bool { return !slices.Contains(record.Changes, digest) }) {
 		return Approval{Record: record}
@@ -36,12 +36,18 @@ func Approve(installer *v1alpha1.Installer, plan Plan) Approval {
 		plan.Guarded, installer.Name, v1alpha1.AnnotationApprovedPlan, plan.Digest)}
 }
 
+// edition identifies a spec as it was written. What is approved is approved for one: a list that was put back, and loses the same add-ons
+// again, is another, even if nobody saw the one between.
+func edition(installer *v1alpha1.Installer) string {
+	return fmt.Sprintf("%s/%d", installer.UID, installer.Generation)
+}
+
 // changeDigests identify each change by the Addon that it changes and by what it brings about, whatever runs by then.
-func changeDigests(plan Plan) []string {
+func changeDigests(installer *v1alpha1.Installer, plan Plan) []string {
 	digests := make([]string, 0, len(plan.Changes))
 	for i := range plan.Changes {
 		change := &plan.Changes[i]
-		digests = append(digests, digestOf(change.Addon, change.Of, change.Action, change.To, canonical(change.Spec)))
+		digests = append(digests, digestOf(edition(installer), change.Addon, change.Of, change.Action, change.To, canonical(change.Spec)))
 	}
 	return digests
 }

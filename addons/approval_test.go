@@ -171,6 +171,8 @@ func TestApprovalsAreVoidOnceThePlanChanges(t *testing.T) {
 		"one was made anew":                  func(e *estate) { e.addons[3].UID = "new" },
 		"a word that is not the digest":      func(e *estate) { annotate(e.installer, v1alpha1.AnnotationApprovedPlan, "true") },
 		"the word is taken back":             func(e *estate) { e.installer.Annotations = nil },
+		"the spec is edited":                 func(e *estate) { e.installer.Generation++ },
+		"the Installer is made anew":         func(e *estate) { e.installer.UID = "new" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,6 +191,7 @@ func TestRecordsCoverNothingElse(t *testing.T) {
 	for name, change := range map[string]func(*estate){
 		"one more goes":          func(e *estate) { e.installer.Spec.Addons = want("b") },
 		"something else changes": func(e *estate) { e.installer.Spec.Addons = want("a", "b", "g") },
+		"the spec is edited":     func(e *estate) { e.installer.Generation++ },
 		"one that has left was put back and leaves again": func(e *estate) { e.addons[5].Spec.State, e.addons[5].Generation = v1alpha1.Present, 3 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,6 +226,11 @@ func TestApprovalsHoldOnce(t *testing.T) {
 		addon.UID += "-new"
 	}
 	assert.NotEmpty(t, e.required(), "uninstalled, installed and gone from the list again")
+
+	e = estateOf("a b c", "")
+	e.approve()
+	e.installer.Generation += 2
+	assert.NotEmpty(t, e.required(), "put back before any of it was done, and gone from the list again")
 }
 
 func TestConfirmed(t *testing.T) {

@@ -23,7 +23,8 @@ type Plan struct {
 	Held map[string]string
 	// Guarded says what of the changes needs a person's approval first; empty when nothing does.
 	Guarded string
-	// Digest identifies the changes together with everything that is written for them.
+	// Digest identifies the changes together with everything that is written for them, and the Installer's spec as it was when they
+	// were planned.
 	Digest string
 }
 
@@ -69,7 +70,7 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 			plan.Changes[i].Of = fmt.Sprintf("%s/%d", addon.UID, addon.Generation)
 		}
 	}
-	plan.Guarded, plan.Digest = guard(world, installer, owners, plan.Changes), digest(plan.Changes)
+	plan.Guarded, plan.Digest = guard(world, installer, owners, plan.Changes), digest(installer, plan.Changes)
 	return plan
 }
 
@@ -237,8 +238,8 @@ func canonicalJSON(values *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: text}
 }
 
-func digest(changes []PlannedChange) string {
-	parts := make([]any, 0, len(changes))
+func digest(installer *v1alpha1.Installer, changes []PlannedChange) string {
+	parts := []any{edition(installer)}
 	for i := range changes {
 		parts = append(parts, PlannedChange{Change: changes[i].Change, Spec: canonical(changes[i].Spec), Of: changes[i].Of})
 	}

@@ -3,6 +3,7 @@ package addons
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +51,7 @@ func (c *cluster) edits() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"edit":       c.drawInstaller(func(t *rapid.T, i *v1alpha1.Installer) { i.Spec.Addons = c.someEntries(t) }),
 		"drop some":  c.drawInstaller(c.dropEntries),
+		"waver":      c.drawInstaller(c.waver),
 		"move":       c.drawInstaller(c.moveEntry),
 		"definition": func(t *rapid.T) { c.redefine(c.away, c.drawDefinition(t).Name) },
 		"chart": func(t *rapid.T) {
@@ -69,6 +71,21 @@ func (c *cluster) edits() map[string]func(*rapid.T) {
 		}),
 		"make an Installer": func(*rapid.T) { c.makeInstaller() },
 	}
+}
+
+// waver empties a list, approves that, puts all back and empties it again, whatever the operator got done in between.
+func (c *cluster) waver(t *rapid.T, subject *v1alpha1.Installer) {
+	listed := subject.Spec.Addons
+	list := func(entries []v1alpha1.InstallerAddon) {
+		subject.Spec.Addons = entries
+		subject.Generation++
+	}
+	list(nil)
+	c.approve(subject)
+	c.installerPass(subject, someWrites(t))
+	list(listed)
+	c.installerPass(subject, someWrites(t))
+	list(nil)
 }
 
 // redefine toggles something of the definitions, unless they were broken by that.
@@ -97,7 +114,9 @@ func broken(def *v1alpha1.AddonDefinition) bool {
 func (c *cluster) makeInstaller() {
 	for _, name := range []string{"default", "other"} {
 		if !slices.ContainsFunc(c.installers, func(i *v1alpha1.Installer) bool { return i.Name == name }) {
-			c.installers = append(c.installers, installer(name, 0))
+			subject := installer(name, 0)
+			subject.UID = c.uid()
+			c.installers = append(c.installers, subject)
 			return
 		}
 	}
@@ -129,7 +148,12 @@ func (c *cluster) drawInstaller(act func(*rapid.T, *v1alpha1.Installer)) func(*r
 		if len(c.installers) == 0 {
 			t.Skip("no Installers")
 		}
-		act(t, rapid.SampledFrom(c.installers).Draw(t, "installer"))
+		subject := rapid.SampledFrom(c.installers).Draw(t, "installer")
+		before := subject.DeepCopy()
+		act(t, subject)
+		if (subject.DeletionTimestamp == nil) != (before.DeletionTimestamp == nil) || !reflect.DeepEqual(subject.Spec, before.Spec) {
+			subject.Generation++
+		}
 	}
 }
 
@@ -159,6 +183,7 @@ func (c *cluster) closeAndPass(t *rapid.T, key checkKey) {
 	if rapid.Bool().Draw(t, "leaves") {
 		for _, subject := range c.installers {
 			subject.Spec.Addons = slices.DeleteFunc(slices.Clone(subject.Spec.Addons), func(e v1alpha1.InstallerAddon) bool { return e.Name == key.addon })
+			subject.Generation++
 			c.approve(subject)
 		}
 		for _, subject := range slices.Clone(c.installers) {

@@ -54,12 +54,13 @@ func (c *cluster) putsBack(change PlannedChange) bool {
 	return SpecEqual(spec, change.Spec)
 }
 
-// removalOf identifies a removal of an add-on; the next one of the same add-on is another.
-func (c *cluster) removalOf(name string) string {
+// removalOf identifies a removal of an add-on that one edit of an Installer asks for; the next one of the same add-on is another.
+func (c *cluster) removalOf(subject *v1alpha1.Installer, name string) string {
+	edit := fmt.Sprintf("%s %s %d: ", subject.Name, subject.UID, subject.Generation)
 	if addon := c.addons[name]; addon != nil {
-		return fmt.Sprintf("%s %s %d", name, addon.UID, addon.Generation)
+		return edit + fmt.Sprintf("%s %s %d", name, addon.UID, addon.Generation)
 	}
-	return name + ", which was deleted by hand"
+	return edit + name + ", which was deleted by hand"
 }
 
 // checkRemoval checks that a person approved exactly this removal, if it is one of too many.
@@ -83,7 +84,7 @@ func (c *cluster) checkRemoval(subject *v1alpha1.Installer, name string) {
 		}
 	}
 	tooMany := leaving == all || all >= 3 && 2*leaving > all
-	if tooMany && !c.approved[c.removalOf(name)] {
+	if tooMany && !c.approved[c.removalOf(subject, name)] {
 		c.Fatalf("I6: add-on %s is removed, one of %d among %d, and nobody approved that", name, leaving, all)
 	}
 }

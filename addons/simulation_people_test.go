@@ -20,7 +20,7 @@ func (c *cluster) approve(subject *v1alpha1.Installer) bool {
 	annotate(subject, v1alpha1.AnnotationApprovedPlan, plan.Digest)
 	for _, change := range plan.Changes {
 		if change.Action == v1alpha1.ActionRemove {
-			c.approved[c.removalOf(change.Addon)] = true
+			c.approved[c.removalOf(subject, change.Addon)] = true
 		}
 	}
 	return true

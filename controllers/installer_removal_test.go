@@ -70,6 +70,25 @@ func TestAnEmptyListRemovesNothingUntilItIsApproved(t *testing.T) {
 	assert.Nil(t, get(s, "default", &v1alpha1.Installer{}).Status.Approved, "the record is struck out once the plan is carried out")
 }
 
+// The operator is away while the list is emptied and approved, put back, and emptied again.
+func TestAnApprovalIsForOneEditOfTheList(t *testing.T) {
+	s := newStage(t, definition("app", nil, "app"), definition("web", nil, "web"))
+	s.apply(installer("default", wanted("app", ""), wanted("web", "")))
+	s.settle()
+	s.empty("default")
+	s.settle()
+	s.approve("default")
+	s.apply(installer("default", wanted("app", ""), wanted("web", "")))
+	s.empty("default")
+	s.settle()
+	assert.Equal(t, v1alpha1.Present, get(s, "app", &v1alpha1.Addon{}).Spec.State)
+	assert.Equal(t, metav1.ConditionFalse, s.condition(v1alpha1.ConditionApproved).Status)
+
+	s.approve("default")
+	s.settle()
+	assert.True(t, s.missing("app", &v1alpha1.Addon{}))
+}
+
 // An approval outlives the operator's death after any write of what was approved.
 func TestAnApprovedRemovalIsApprovedWhole(t *testing.T) {
 	definitions := []v1alpha1.AddonDefinition{definition("app", nil, "app"), definition("base", nil, "base"), definition("web", nil, "web")}

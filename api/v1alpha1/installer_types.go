@@ -115,7 +115,7 @@ type ApprovedPlan struct {
 
 // Plan is what the operator is about to change, in order.
 type Plan struct {
-	// digest identifies the plan: it changes if and only if a change in it does.
+	// digest identifies the plan: it is another one after every edit of the spec, and whenever a change in the plan becomes another one.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 	// changes in the order in which they are made.
