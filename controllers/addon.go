@@ -38,7 +38,7 @@ func (r *AddonReconciler) Reconcile(ctx context.Context, addon *v1alpha1.Addon) 
 		return ctrl.Result{}, err
 	}
 	if addon.DeletionTimestamp != nil && addon.Spec.State == v1alpha1.Present {
-		return ctrl.Result{}, r.release(ctx, addon)
+		return ctrl.Result{}, r.part(ctx, observation)
 	}
 	decision, again, actErr := r.decide(ctx, &observation)
 	switch {

@@ -122,7 +122,7 @@ func (r *AddonReconciler) cleanUp(ctx context.Context, o addons.Observation, out
 
 // deleteAll deletes the objects of a kind that have some labels.
 func (r *AddonReconciler) deleteAll(ctx context.Context, list client.ObjectList, labels client.MatchingLabels) error {
-	objects, err := r.objects(ctx, list, labels)
+	objects, err := objects(ctx, r.Live, list, labels)
 	if err != nil {
 		return err
 	}
@@ -137,9 +137,9 @@ func (r *AddonReconciler) deleteAll(ctx context.Context, list client.ObjectList,
 	return nil
 }
 
-// objects lists what the cache has of a kind in our namespace.
-func (r *AddonReconciler) objects(ctx context.Context, list client.ObjectList, labels client.MatchingLabels) ([]client.Object, error) {
-	if err := r.Client.List(ctx, list, client.InNamespace(v1alpha1.Namespace), labels); err != nil {
+// objects lists those of a kind in our namespace that have some labels.
+func objects(ctx context.Context, from client.Reader, list client.ObjectList, labels client.MatchingLabels) ([]client.Object, error) {
+	if err := from.List(ctx, list, client.InNamespace(v1alpha1.Namespace), labels); err != nil {
 		return nil, fmt.Errorf("listing %T with labels %v: %w", list, labels, err)
 	}
 	var objects []client.Object
@@ -168,8 +168,23 @@ func (r *AddonReconciler) dismiss(ctx context.Context, addon *v1alpha1.Addon) er
 	return nil
 }
 
-// release lets an Addon go. One that is deleted by hand while it is wanted goes alone: its releases stay, and the Installer
-// makes it anew.
+// part lets an Addon go that was deleted by hand while it is wanted. It goes alone: its releases stay, and the Installer makes it anew. If it
+// has none yet, what was made for them goes too: nobody would find that if the Installer does not list it any more by then.
+func (r *AddonReconciler) part(ctx context.Context, o addons.Observation) error {
+	d, err := r.depart(ctx, o)
+	switch {
+	case err != nil:
+		return err
+	case len(d.mine) > 0:
+		return r.release(ctx, o.Addon)
+	}
+	if _, err := r.dropNamespaces(ctx, d.spaces); err != nil {
+		return err
+	}
+	return r.cleanUp(ctx, o, v1alpha1.OutcomeRemoved)
+}
+
+// release lets an Addon go.
 func (r *AddonReconciler) release(ctx context.Context, addon *v1alpha1.Addon) error {
 	before := addon.DeepCopy()
 	if !controllerutil.RemoveFinalizer(addon, v1alpha1.FinalizerUninstall) {

@@ -95,7 +95,7 @@ func handedOver(running []helmv2.HelmRelease, ended []string) v1alpha1.Receipt {
 
 // leave takes off everything that makes what Flux needs ours.
 func (r *AddonReconciler) leave(ctx context.Context, d departure, running []helmv2.HelmRelease) error {
-	defaults, err := r.objects(ctx, &corev1.ConfigMapList{}, client.MatchingLabels{v1alpha1.LabelAddon: d.addon.Name})
+	defaults, err := objects(ctx, r.Live, &corev1.ConfigMapList{}, client.MatchingLabels{v1alpha1.LabelAddon: d.addon.Name})
 	if err != nil {
 		return err
 	}

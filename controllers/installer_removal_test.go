@@ -15,18 +15,18 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// empty takes everything out of an Installer's list.
-func (s *stage) empty(name string) {
+// empty takes everything out of the Installer's list.
+func (s *stage) empty() {
 	s.Helper()
-	now := get(s, name, &v1alpha1.Installer{})
+	now := get(s, "default", &v1alpha1.Installer{})
 	now.Spec.Addons = nil
 	require.NoError(s, s.api.Update(s.ctx, now))
 }
 
-// approve approves the plan that an Installer shows.
-func (s *stage) approve(name string) {
+// approve approves the plan that the Installer shows.
+func (s *stage) approve() {
 	s.Helper()
-	now := get(s, name, &v1alpha1.Installer{})
+	now := get(s, "default", &v1alpha1.Installer{})
 	require.NotNil(s, now.Status.Plan, "there is nothing to approve")
 	metav1.SetMetaDataAnnotation(&now.ObjectMeta, v1alpha1.AnnotationApprovedPlan, now.Status.Plan.Digest)
 	require.NoError(s, s.api.Update(s.ctx, now))
@@ -43,7 +43,7 @@ func TestAnEmptyListRemovesNothingUntilItIsApproved(t *testing.T) {
 	s.playFlux("app", "web")
 	s.settle()
 	before := s.specs()
-	s.empty("default")
+	s.empty()
 	s.settle()
 
 	assert.Equal(t, v1alpha1.Present, get(s, "app", &v1alpha1.Addon{}).Spec.State)
@@ -60,9 +60,9 @@ func TestAnEmptyListRemovesNothingUntilItIsApproved(t *testing.T) {
 	assert.Equal(t, before, s.specs(), "put back, nothing has happened")
 	assert.Nil(t, s.condition(v1alpha1.ConditionApproved))
 
-	s.empty("default")
+	s.empty()
 	s.settle()
-	s.approve("default")
+	s.approve()
 	s.settle()
 	assert.Equal(t, v1alpha1.Absent, get(s, "app", &v1alpha1.Addon{}).Spec.State)
 	assert.Equal(t, v1alpha1.Absent, get(s, "web", &v1alpha1.Addon{}).Spec.State)
@@ -75,16 +75,16 @@ func TestAnApprovalIsForOneEditOfTheList(t *testing.T) {
 	s := newStage(t, definition("app", nil, "app"), definition("web", nil, "web"))
 	s.apply(installer("default", wanted("app", ""), wanted("web", "")))
 	s.settle()
-	s.empty("default")
+	s.empty()
 	s.settle()
-	s.approve("default")
+	s.approve()
 	s.apply(installer("default", wanted("app", ""), wanted("web", "")))
-	s.empty("default")
+	s.empty()
 	s.settle()
 	assert.Equal(t, v1alpha1.Present, get(s, "app", &v1alpha1.Addon{}).Spec.State)
 	assert.Equal(t, metav1.ConditionFalse, s.condition(v1alpha1.ConditionApproved).Status)
 
-	s.approve("default")
+	s.approve()
 	s.settle()
 	assert.True(t, s.missing("app", &v1alpha1.Addon{}))
 }
@@ -98,9 +98,9 @@ func TestAnApprovedRemovalIsApprovedWhole(t *testing.T) {
 		s.settle()
 		s.playFlux("app", "base", "web")
 		s.settle()
-		s.empty("default")
+		s.empty()
 		s.settle()
-		s.approve("default")
+		s.approve()
 		s.catchUp()
 		writes := 0
 		s.work(dying(s.cached, &writes, after), definitions)

@@ -197,23 +197,44 @@ func TestAReleaseWaitsUntilItsOldNamespaceHasGone(t *testing.T) {
 	assert.Len(t, ourLabels(r.namespace("ns-late")), 3)
 }
 
-// The operator dies right after it has made the namespace, and then the definition goes: nothing else tells of the namespace.
-func TestANamespaceGoesWithAnAddOnThatNeverCameToBe(t *testing.T) {
+// The operator dies before it has made the HelmRelease, and then the definition or the Addon goes: nothing else tells of what is there.
+func TestWhatWasMadeForAnAddOnThatNeverCameToBeGoesWithIt(t *testing.T) {
 	definitions := []v1alpha1.AddonDefinition{definition("app", nil, "app"), definition("web", nil, "web"), definition("db", nil, "db")}
-	s := newStage(t, definitions...)
-	s.apply(installer("default", wanted("app", ""), wanted("db", ""), wanted("web", "")))
-	_, err := s.installer.Reconcile(s.ctx, get(s, "default", &v1alpha1.Installer{}))
-	require.NoError(t, err)
-	s.catchUp()
-	writes := 0
-	s.work(dying(s.cached, &writes, 1), definitions)
-	_, err = s.addon.Reconcile(s.ctx, get(s, "app", &v1alpha1.Addon{}))
-	require.ErrorIs(t, err, errKilled)
-	require.True(t, s.missing("app", &helmv2.HelmRelease{}))
+	for name, then := range map[string]func(*stage){
+		"the definition goes": func(s *stage) { s.work(s.cached, definitions[1:]) },
+		"the Addon goes":      func(s *stage) { require.NoError(s, s.api.Delete(s.ctx, get(s, "app", &v1alpha1.Addon{}))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for after := 1; ; after++ {
+				s := newStage(t, definitions...)
+				s.apply(installer("default", wanted("app", ""), wanted("db", ""), wanted("web", "")))
+				_, err := s.installer.Reconcile(s.ctx, get(s, "default", &v1alpha1.Installer{}))
+				require.NoError(t, err)
+				s.catchUp()
+				writes := 0
+				s.work(dying(s.cached, &writes, after), definitions)
+				_, err = s.addon.Reconcile(s.ctx, get(s, "app", &v1alpha1.Addon{}))
+				if !s.missing("app", &helmv2.HelmRelease{}) {
+					assert.Greater(t, after, 2, "the namespace and the defaults were written")
+					return
+				}
+				require.ErrorIs(t, err, errKilled)
 
-	s.work(s.cached, definitions[1:])
-	s.apply(installer("default", wanted("db", ""), wanted("web", "")))
-	s.settle()
-	assert.True(t, s.missing("app", &v1alpha1.Addon{}))
-	assert.NotContains(t, s.namespaces(s.api), "ns-app")
+				s.work(s.cached, definitions)
+				then(s)
+				s.apply(installer("default", wanted("db", ""), wanted("web", "")))
+				s.catchUp()
+				if addon := (&v1alpha1.Addon{}); !s.missing("app", addon) && addon.DeletionTimestamp != nil {
+					_, err = s.addon.Reconcile(s.ctx, addon)
+					require.NoError(t, err)
+				}
+				s.settle()
+				assert.True(t, s.missing("app", &v1alpha1.Addon{}))
+				assert.NotContains(t, s.namespaces(s.api), "ns-app")
+				var defaults corev1.ConfigMapList
+				require.NoError(t, s.api.List(s.ctx, &defaults, client.MatchingLabels{v1alpha1.LabelAddon: "app"}))
+				assert.Empty(t, defaults.Items)
+			}
+		})
+	}
 }

@@ -22,7 +22,7 @@ const (
 // tidyRepositories deletes the chart sources that nobody uses once an add-on has gone, and leaves to themselves those that only
 // HelmReleases use which are not ours any more.
 func (r *AddonReconciler) tidyRepositories(ctx context.Context, leaving string) error {
-	repositories, err := r.objects(ctx, &sourcev1.HelmRepositoryList{}, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.FieldManager})
+	repositories, err := objects(ctx, r.Client, &sourcev1.HelmRepositoryList{}, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.FieldManager})
 	if err != nil || len(repositories) == 0 {
 		return err
 	}
