@@ -26,7 +26,7 @@ func Approve(installer *v1alpha1.Installer, plan Plan) Approval {
 	}
 	changes := changeDigests(installer, plan)
 	record := installer.Status.Approved
-	if record != nil && !slices.ContainsFunc(changes, func(digest string) bool { return !slices.Contains(record.Changes, digest) }) {
+	if record != nil && !slices.ContainsFunc(changes, func(change v1alpha1.ApprovedChange) bool { return !covers(record, change.Digest) }) {
 		return Approval{Record: record}
 	}
 	if installer.Annotations[v1alpha1.AnnotationApprovedPlan] == plan.Digest {
@@ -43,13 +43,18 @@ func edition(installer *v1alpha1.Installer) string {
 }
 
 // changeDigests identify each change by the Addon that it changes and by what it brings about, whatever runs by then.
-func changeDigests(installer *v1alpha1.Installer, plan Plan) []string {
-	digests := make([]string, 0, len(plan.Changes))
+func changeDigests(installer *v1alpha1.Installer, plan Plan) []v1alpha1.ApprovedChange {
+	changes := make([]v1alpha1.ApprovedChange, 0, len(plan.Changes))
 	for i := range plan.Changes {
 		change := &plan.Changes[i]
-		digests = append(digests, digestOf(edition(installer), change.Addon, change.Of, change.Action, change.To, canonical(change.Spec)))
+		digest := digestOf(edition(installer), change.Addon, change.Of, change.Action, change.To, canonical(change.Spec))
+		changes = append(changes, v1alpha1.ApprovedChange{Change: change.Change, Digest: digest})
 	}
-	return digests
+	return changes
+}
+
+func covers(record *v1alpha1.ApprovedPlan, digest string) bool {
+	return slices.ContainsFunc(record.Changes, func(change v1alpha1.ApprovedChange) bool { return change.Digest == digest })
 }
 
 // guard says what of a plan is too much to be done without a person's approval: the removal of all of an Installer's add-ons, or of more

@@ -37,6 +37,11 @@ type AddonSpec struct {
 	// adopt allows to take over Helm releases of the add-on's names that somebody else installed, as in the Installer.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
+	// definition is the digest of the AddonDefinition that was approved, under approval: Manual: nothing is written by another one.
+	// Absent means that whichever is in the catalogue counts.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Definition string `json:"definition,omitempty"`
 	// charts fetches every chart from a mirror. Absent means from the repositories that the definition names.
 	// +optional
 	Charts *Charts `json:"charts,omitempty"`
@@ -88,7 +93,8 @@ const (
 // AddonStatus reports what runs of an add-on, read from Flux's HelmReleases.
 type AddonStatus struct {
 	// conditions are Ready (every release runs at the wanted version, and the health checks hold), Reconciling (work is under way),
-	// Stalled (a person must act), GatesPassed and Healthy.
+	// Stalled (a person must act), GatesPassed, Healthy, SupportedValues (False names values that nobody tests) and SupportedVersion
+	// (False says that the version that runs is deprecated or withdrawn).
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -105,6 +111,9 @@ type AddonStatus struct {
 	// version that runs, read from the history of the HelmReleases; absent when none does, or when the releases disagree.
 	// +optional
 	Version string `json:"version,omitempty"`
+	// lastGood is what ran settled and healthy last.
+	// +optional
+	LastGood *LastGood `json:"lastGood,omitempty"`
 	// path lists the versions still to pass through, the last being the wanted one; absent when it runs already.
 	// +optional
 	// +listType=atomic
@@ -123,6 +132,16 @@ type AddonStatus struct {
 	// +optional
 	// +listType=atomic
 	BlockedBy []Blocker `json:"blockedBy,omitempty"`
+}
+
+// LastGood is a version that ran settled and healthy, and the values that it ran with.
+type LastGood struct {
+	// version of the add-on.
+	// +required
+	Version string `json:"version,omitempty"`
+	// valuesDigest identifies the values of its releases, those from Secrets and ConfigMaps included: equal values have equal digests.
+	// +required
+	ValuesDigest string `json:"valuesDigest,omitempty"`
 }
 
 // ReleaseStatus is what runs of one release.

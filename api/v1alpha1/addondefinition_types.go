@@ -49,6 +49,14 @@ type AddonDefinitionSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Gates []Gate `json:"gates,omitempty"`
+	// supportedValues are paths of Helm values that are tested, such as `persistence.size`; what lies below a path counts with it. Other
+	// values are at the user's own risk, and shown so. Absent means that nothing is said about values. In an add-on with several
+	// releases a path begins with the release, as in `rook-ceph-cluster:cephClusterSpec.storage`.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:items:MaxLength=512
+	SupportedValues []string `json:"supportedValues,omitempty"`
 	// versions that are known to work, in ascending order.
 	// +required
 	// +listType=map
@@ -242,11 +250,44 @@ type VersionDefinition struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	UpgradeFrom string `json:"upgradeFrom,omitempty"`
+	// requires narrows what the add-on requires by name, for this version: the range that a required add-on must be in before this
+	// version is installed or upgraded to, and for as long as it runs. Absent means what the definition's requires says.
+	// +optional
+	// +listType=map
+	// +listMapKey=addon
+	// +kubebuilder:validation:MaxItems=32
+	Requires []VersionRequirement `json:"requires,omitempty"`
+	// deprecated says why this version should not be used any more, and what to use instead. It is installed nowhere anew, and an open
+	// version does not come to it; upgrades may still go to it and through it, and add-ons that run it are told. Absent means that it is
+	// not deprecated.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Deprecated string `json:"deprecated,omitempty"`
+	// withdrawn says why this version must not be used any more, and what to use instead. It is neither installed nor upgraded to or
+	// through; add-ons that run it stay, and are told. Absent means that it is not withdrawn.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Withdrawn string `json:"withdrawn,omitempty"`
 	// releases gives every release of the add-on its chart version, by release name.
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	Releases map[string]ReleaseVersion `json:"releases,omitempty"`
+}
+
+// VersionRequirement is what one version of an add-on requires of another add-on.
+type VersionRequirement struct {
+	// addon that the definition requires by name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Addon string `json:"addon,omitempty"`
+	// version range that it must run, such as `>=1.15`.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Version string `json:"version,omitempty"`
 }
 
 // ReleaseVersion is what one version of an add-on makes of a release.
@@ -264,6 +305,30 @@ type ReleaseVersion struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *apiextensionsv1.JSON `json:"values,omitempty"`
+	// changedValues are values that the chart knew before this version, and does not know from this version on. A user who still sets
+	// one is told before the upgrade. On the way to this version, a renamed value is given to older ones under its old name.
+	// +optional
+	// +listType=map
+	// +listMapKey=path
+	// +kubebuilder:validation:MaxItems=64
+	ChangedValues []ChangedValue `json:"changedValues,omitempty"`
+}
+
+// ChangedValue is a value that a chart does not know any more.
+type ChangedValue struct {
+	// path of the value, such as `persistence.size`; a dot within a key is written `\.`.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Path string `json:"path,omitempty"`
+	// renamedTo is the path that has its meaning now. Absent means that nothing has.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	RenamedTo string `json:"renamedTo,omitempty"`
+	// message says what to do instead, where more than the path has changed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 }
 
 // AddonDefinition is an entry of the catalogue: what an add-on is. The operator has some built in; one in the cluster adds to

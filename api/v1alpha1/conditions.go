@@ -17,6 +17,11 @@ const (
 	ConditionGatesPassed = "GatesPassed"
 	// ConditionHealthy says whether the health checks of an Addon hold; absent for one that has none, or does not run.
 	ConditionHealthy = "Healthy"
+	// ConditionSupportedValues is False while an Addon is given values that its definition does not list as tested; absent where the
+	// definition lists none.
+	ConditionSupportedValues = "SupportedValues"
+	// ConditionSupportedVersion is False while an Addon runs a version that is deprecated or withdrawn; absent otherwise.
+	ConditionSupportedVersion = "SupportedVersion"
 )
 
 // Reasons of an Installer's conditions. The reason of an Addon's conditions, and of the events on it, is its state.
@@ -49,6 +54,12 @@ const (
 	ReasonPassed = "Passed"
 	// ReasonNotPassed means that a check does not pass; the message has it.
 	ReasonNotPassed = "NotPassed"
+	// ReasonUntested means that values are set which the definition does not list as tested.
+	ReasonUntested = "Untested"
+	// ReasonDeprecated means that the version that runs should not be used any more.
+	ReasonDeprecated = "Deprecated"
+	// ReasonWithdrawn means that the version that runs must not be used any more.
+	ReasonWithdrawn = "Withdrawn"
 	// ReasonProtectionLifted is the reason of the event that tells that an object was annotated to be deleted by hand.
 	ReasonProtectionLifted = "ProtectionLifted"
 )

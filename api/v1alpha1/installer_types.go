@@ -13,6 +13,11 @@ type InstallerSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Channel string `json:"channel,omitempty"`
+	// approval says whether plans are carried out by themselves. Under Manual nothing is written until the annotation
+	// addons.kurl.sh/approved-plan has the digest of the present plan, which is in status. Absent means Automatic; then only a plan that
+	// removes every add-on, or more than half of three or more, has to be approved.
+	// +optional
+	Approval ApprovalPolicy `json:"approval,omitempty"`
 	// suspend stops the operator from changing anything for this Installer; what runs keeps running. Absent means false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
@@ -32,6 +37,18 @@ type InstallerSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	Addons []InstallerAddon `json:"addons,omitempty"`
 }
+
+// ApprovalPolicy says whether plans are carried out by themselves.
+// +kubebuilder:validation:Enum=Automatic;Manual
+type ApprovalPolicy string
+
+// The approval policies.
+const (
+	// ApprovalAutomatic carries out plans at once, but for removals of too much.
+	ApprovalAutomatic ApprovalPolicy = "Automatic"
+	// ApprovalManual carries out a plan once a person has approved its digest.
+	ApprovalManual ApprovalPolicy = "Manual"
+)
 
 // InstallerAddon is one wanted add-on.
 type InstallerAddon struct {
@@ -107,15 +124,32 @@ type ApprovedPlan struct {
 	// digest of the plan.
 	// +required
 	Digest string `json:"digest,omitempty"`
-	// changes that were approved with it: the digest of each, in the plan's order.
+	// generation of the spec that it was made for.
 	// +optional
-	// +listType=atomic
-	Changes []string `json:"changes,omitempty"`
+	Generation int64 `json:"generation,omitempty"`
+	// kubernetes is the version of the cluster that it was made for; absent if that was unknown.
+	// +optional
+	Kubernetes string `json:"kubernetes,omitempty"`
+	// changes that were approved with it, in the plan's order.
+	// +optional
+	// +listType=map
+	// +listMapKey=addon
+	Changes []ApprovedChange `json:"changes,omitempty"`
+}
+
+// ApprovedChange is one change of an approved plan.
+type ApprovedChange struct {
+	Change `json:",inline"`
+
+	// digest identifies what the change brings about.
+	// +required
+	Digest string `json:"digest,omitempty"`
 }
 
 // Plan is what the operator is about to change, in order.
 type Plan struct {
-	// digest identifies the plan: it is another one after every edit of the spec, and whenever a change in the plan becomes another one.
+	// digest identifies the plan: it is another one after every edit of the spec, and whenever anything that the plan rests on becomes
+	// another one: a definition, the cluster's Kubernetes, what runs, or a change in the plan.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 	// changes in the order in which they are made.
@@ -123,6 +157,10 @@ type Plan struct {
 	// +listType=map
 	// +listMapKey=addon
 	Changes []Change `json:"changes,omitempty"`
+	// differences from the plan that was approved last, one a line, where that approval is void; absent when nothing was approved.
+	// +optional
+	// +listType=atomic
+	Differences []string `json:"differences,omitempty"`
 }
 
 // Action is what a change does to an add-on.
@@ -165,9 +203,19 @@ type Change struct {
 	// +optional
 	// +listType=atomic
 	Path []string `json:"path,omitempty"`
+	// migrations of the definition that the change runs on its way, by name.
+	// +optional
+	// +listType=atomic
+	Migrations []string `json:"migrations,omitempty"`
+	// definition is the digest of the AddonDefinition that the change was planned with; absent when there is none that can be used.
+	// +optional
+	Definition string `json:"definition,omitempty"`
 	// reason says why, in one sentence.
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// waits says what has to happen before this change of the plan is made; absent when nothing has.
+	// +optional
+	Waits string `json:"waits,omitempty"`
 }
 
 // AddonSummary is one line of an Installer's status.
