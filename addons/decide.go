@@ -27,6 +27,8 @@ type Observation struct {
 	Leaving map[string][]v1alpha1.Blocker
 	// Kubernetes is the cluster's version; empty means unknown.
 	Kubernetes string
+	// Needs are what other add-ons that run demand of this one's version.
+	Needs []Need
 	// Owners and Charts hold, by release, what a decision has asked for.
 	Owners map[string]OwnerFinding
 	Charts map[string]ChartFinding

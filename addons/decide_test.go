@@ -287,7 +287,7 @@ func TestDecideUpgrade(t *testing.T) {
 			releases: []Observed{settledAt("a", "1.1.1")}, kubernetes: "1.30.0",
 			want: decision{
 				state: v1alpha1.StateBlocked, version: "1.1.1", stalled: true, blocker: "AddonDefinition/a",
-				message: `no upgrade path of "a" leads from 1.1.1 to 1.2.0: version 1.2.0 needs Kubernetes >=1.31, and this cluster runs 1.30.0`,
+				message: `no upgrade path of "a" leads from 1.1.1 to 1.2.0: version 1.2.0 needs Kubernetes >=1.31, and this cluster runs 1.30.0; upgrade Kubernetes first`,
 			},
 		}},
 		"a version that left the catalogue": {decideCase: decideCase{wanted: "1.3.0", releases: []Observed{settledAt("a", "1.2.0")}, want: decision{

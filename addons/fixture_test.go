@@ -60,6 +60,14 @@ func onKubernetes(name, within string) edit {
 	return at(name, func(v *v1alpha1.VersionDefinition) { v.Kubernetes = within })
 }
 
+// noted marks a version as deprecated or withdrawn.
+func noted(version, deprecated, withdrawn string) func(*v1alpha1.AddonDefinition) {
+	return func(def *v1alpha1.AddonDefinition) {
+		at := findVersion(def, version)
+		at.Deprecated, at.Withdrawn = deprecated, withdrawn
+	}
+}
+
 func upgradeFrom(name, within string) edit {
 	return at(name, func(v *v1alpha1.VersionDefinition) { v.UpgradeFrom = within })
 }

@@ -36,7 +36,7 @@ func (d *Decision) holdInstall(o Observation) *Hold {
 	begun := len(staying(o.Releases)) > 0
 	for i := range o.Dependencies {
 		dependency := &o.Dependencies[i]
-		if lack := lacks(o.Definition, dependency); lack != "" {
+		if lack := lacks(o.Definition, o.Addon.Spec.Version, dependency); lack != "" {
 			return holdDependency(dependency, lack)
 		}
 		if begun || dependency.Definition == nil || len(dependency.Definition.Spec.Health) == 0 {
@@ -55,14 +55,14 @@ func (d *Decision) holdInstall(o Observation) *Hold {
 	return d.holdGates(o, v1alpha1.MomentInstall)
 }
 
-// holdHop lets a version move only after everything that it depends on has settled at its own.
-func (d *Decision) holdHop(o Observation) *Hold {
+// holdHop lets a version move only after everything that it depends on has settled at its own, in a version that the next one can do with.
+func (d *Decision) holdHop(o Observation, next string) *Hold {
 	for i := range o.Dependencies {
 		dependency := &o.Dependencies[i]
 		if dependency.Definition != nil && !dependency.settled() {
 			return holdDependency(dependency, "has not settled at "+dependency.Desired)
 		}
-		if lack := lacks(o.Definition, dependency); lack != "" {
+		if lack := lacks(o.Definition, next, dependency); lack != "" {
 			return holdDependency(dependency, lack)
 		}
 		if dependency.Definition == nil {
@@ -75,11 +75,11 @@ func (d *Decision) holdHop(o Observation) *Hold {
 	return nil
 }
 
-// lacks says what a dependency is short of, other than being settled; empty when nothing.
-func lacks(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
+// lacks says what a dependency is short of for a version, other than being settled; empty when nothing.
+func lacks(def *v1alpha1.AddonDefinition, version string, dependency *Dependency) string {
 	switch {
 	case dependency.Definition != nil:
-		return lacksVersion(def, dependency)
+		return lacksVersion(def, version, dependency)
 	case dependency.Desired == "":
 		return "is required and not there"
 	default:
@@ -87,14 +87,14 @@ func lacks(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
 	}
 }
 
-func lacksVersion(def *v1alpha1.AddonDefinition, dependency *Dependency) string {
+func lacksVersion(def *v1alpha1.AddonDefinition, version string, dependency *Dependency) string {
 	running, none := RunningVersion(dependency.Definition, dependency.Releases), "no version yet"
 	if anyDeployed(dependency.Releases) {
 		none = "parts of several versions"
 	}
-	for _, requirement := range def.Spec.Requires {
-		if requirement.Addon == dependency.Name && requirement.Version != "" && !allows(requirement.Version, running) {
-			return fmt.Sprintf("is required at %s and runs %s", requirement.Version, cmp.Or(running, none))
+	for _, within := range demands(def, findVersion(def, version), dependency.Name) {
+		if !allows(within, running) {
+			return fmt.Sprintf("is required at %s and runs %s", within, cmp.Or(running, none))
 		}
 	}
 	return ""

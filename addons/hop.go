@@ -16,6 +16,8 @@ func decideVersion(o Observation, d *Decision) {
 	switch {
 	case findVersion(o.Definition, wanted) == nil:
 		d.Hold = holdDefinition(o, fmt.Sprintf("version %s of %q is not in the catalogue any more; add it to the AddonDefinition, or choose another version", wanted, o.Addon.Name))
+	case len(o.Releases) == 0 && findVersion(o.Definition, wanted).Withdrawn != "":
+		d.Hold = holdDefinition(o, newLimits(o.limits()).check(findVersion(o.Definition, wanted)).Error())
 	case !anyDeployed(o.Releases):
 		d.Path = []string{wanted}
 		if d.Hold = d.holdInstall(o); d.Hold == nil {
@@ -33,11 +35,11 @@ func decideVersion(o Observation, d *Decision) {
 
 // decideHop moves on from a version that runs.
 func decideHop(o Observation, d *Decision, asked string) {
-	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, o.Kubernetes)
+	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, o.limits())
 	d.Path = path
 	switch {
 	case err != nil:
-		d.Hold = holdDefinition(o, err.Error())
+		d.Hold = holdPath(o, d.Running, err)
 	case len(path) == 0:
 		d.Version = o.Addon.Spec.Version
 	case !Settled(o.Definition, d.Running, o.Releases):
@@ -54,7 +56,7 @@ func decideHop(o Observation, d *Decision, asked string) {
 
 // holdNext holds a hop from a version that has settled.
 func (d *Decision) holdNext(o Observation, next string) *Hold {
-	if hold := d.holdHop(o); hold != nil {
+	if hold := d.holdHop(o, next); hold != nil {
 		return hold
 	}
 	if hold := d.holdUnhealthy(o, next); hold != nil {
@@ -68,7 +70,7 @@ func (d *Decision) holdNext(o Observation, next string) *Hold {
 func finishHop(o Observation, d *Decision, asked string) {
 	wanted := o.Addon.Spec.Version
 	d.Version = asked
-	rest, err := Path(o.Definition, asked, wanted, o.Kubernetes)
+	rest, err := Path(o.Definition, asked, wanted, o.limits())
 	d.Path = append([]string{asked}, rest...)
 	if err != nil {
 		d.Hold = holdUnsettled(o, asked, fmt.Sprintf("the upgrade to %s has begun and is finished first (%s); after that, %s", asked, firstUnsettled(o), err))
@@ -76,10 +78,31 @@ func finishHop(o Observation, d *Decision, asked string) {
 	if _, failing := firstIn(o, PhaseFailing); !failing || d.Running == "" {
 		return
 	}
-	path, err := Path(o.Definition, d.Running, wanted, o.Kubernetes)
-	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 && d.holdHop(o) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil {
+	path, err := Path(o.Definition, d.Running, wanted, o.limits())
+	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 && d.holdHop(o, path[0]) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil {
 		d.Version, d.Path, d.Hold = path[0], path, nil
 	}
+}
+
+// limits are what the add-on's versions have to fit.
+func (o Observation) limits() Limits { return Limits{Kubernetes: o.Kubernetes, Needs: o.Needs} }
+
+// holdPath holds an add-on that has no way to its wanted version. If only what other add-ons need is in the way, they have to move first.
+func holdPath(o Observation, running string, problem error) *Hold {
+	hold := holdDefinition(o, problem.Error())
+	path, err := Path(o.Definition, running, o.Addon.Spec.Version, Limits{Kubernetes: o.Kubernetes})
+	if err != nil {
+		return hold
+	}
+	for _, hop := range path {
+		for _, need := range o.Needs {
+			if !allows(need.Range, hop) {
+				hold.By = v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: need.Addon, Message: fmt.Sprintf("runs %s, which needs %s at %s", need.Running, o.Addon.Name, need.Range)}
+				return hold
+			}
+		}
+	}
+	return hold
 }
 
 // stuck says whether a release does not get on by itself: its values, source or dependencies may have to change first.
@@ -97,7 +120,7 @@ func pathAhead(o Observation, running string) []string {
 	if running == "" {
 		return []string{o.Addon.Spec.Version}
 	}
-	path, err := Path(o.Definition, running, o.Addon.Spec.Version, o.Kubernetes)
+	path, err := Path(o.Definition, running, o.Addon.Spec.Version, o.limits())
 	if err != nil {
 		return nil
 	}
@@ -127,7 +150,7 @@ func begun(o Observation) string {
 		if !hasBegun(o, h, i) {
 			continue
 		}
-		path, err := Path(o.Definition, candidate.String(), o.Addon.Spec.Version, o.Kubernetes)
+		path, err := Path(o.Definition, candidate.String(), o.Addon.Spec.Version, Limits{Kubernetes: o.Kubernetes})
 		if err != nil && fewest < 0 {
 			version = candidate.String()
 		}

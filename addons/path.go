@@ -7,48 +7,133 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// Path returns the versions that an upgrade passes through, the last being `to`: the shortest walk of allowed hops, each of
-// which runs on this Kubernetes. It is empty when `from` already is `to`. The error says why there is no way: a lower version is
-// never reached, and otherwise the hops that do lead to `to` are named.
-func Path(def *v1alpha1.AddonDefinition, from, to, kubernetes string) ([]string, error) {
+// Path returns the versions that an upgrade passes through, the last being `to`: the shortest walk of allowed hops within the limits.
+// It is empty when `from` already is `to`. The error says why there is no way: a lower version is never reached, and otherwise what is in
+// the way, or which hop is missing.
+func Path(def *v1alpha1.AddonDefinition, from, to string, within Limits) ([]string, error) {
 	if from == to {
 		return nil, nil
 	}
 	if ParseVersion(to).Compare(ParseVersion(from)) < 0 {
 		return nil, fmt.Errorf("%q runs at %s and never goes down to %s, since its data may not survive that; ask for %s or newer", def.Name, from, to, from)
 	}
-	p := newPlatform(kubernetes)
-	if path := walk(def, from, to, p); path != nil {
+	w := walker{def: def, hops: newHops(def), limits: newLimits(within)}
+	if path := w.walk(from, to, w.fits); path != nil {
 		return path, nil
 	}
-	return nil, fmt.Errorf("no upgrade path of %q leads from %s to %s: %s", def.Name, from, to, obstacle(def, from, to, p))
+	return nil, fmt.Errorf("no upgrade path of %q leads from %s to %s: %s", def.Name, from, to, w.obstacle(from, to))
 }
 
+// walker looks for walks through the versions of a definition.
+type walker struct {
+	def    *v1alpha1.AddonDefinition
+	hops   hops
+	limits limits
+}
+
+func (w walker) fits(version *v1alpha1.VersionDefinition) bool { return w.limits.check(version) == nil }
+
+func everywhere(*v1alpha1.VersionDefinition) bool { return true }
+
 // walk finds the shortest walk breadth first, and of several the one whose hops go furthest. It is nil where there is none.
-func walk(def *v1alpha1.AddonDefinition, from, to string, p platform) []string {
-	h := newHops(def)
-	walks := [][]string{{from}}
-	seen := map[string]bool{from: true}
-	for i := range def.Spec.Versions {
-		seen[def.Spec.Versions[i].Version] = p.check(&def.Spec.Versions[i]) != nil
+func (w walker) walk(from, to string, fits func(*v1alpha1.VersionDefinition) bool) []string {
+	before := w.reach(from, to, fits)
+	if _, reached := before[to]; !reached {
+		return nil
 	}
-	for len(walks) > 0 {
-		trail := walks[0]
-		walks = walks[1:]
-		running := ParseVersion(trail[len(trail)-1])
-		for i, next := range slices.Backward(h.versions) {
-			if seen[next.String()] || !h.allow(running, i) {
+	var path []string
+	for at := to; at != from; at = before[at] {
+		path = append(path, at)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// reach finds what can be reached from a version, breadth first and until that is found which is looked for, and the version before each.
+func (w walker) reach(from, to string, fits func(*v1alpha1.VersionDefinition) bool) map[string]string {
+	before := map[string]string{from: ""}
+	queue := []string{from}
+	for len(queue) > 0 {
+		running := queue[0]
+		queue = queue[1:]
+		version := ParseVersion(running)
+		for i, next := range slices.Backward(w.hops.versions) {
+			if _, seen := before[next.String()]; seen || !w.hops.allow(version, i) || !fits(&w.def.Spec.Versions[i]) {
 				continue
 			}
-			longer := append(slices.Clone(trail), next.String())
+			before[next.String()] = running
 			if next.String() == to {
-				return longer[1:]
+				return before
 			}
-			seen[next.String()] = true
-			walks = append(walks, longer)
+			queue = append(queue, next.String())
 		}
 	}
-	return nil
+	return before
+}
+
+// furthest is the newest version that can be reached; `from` itself where none can.
+func (w walker) furthest(from string, fits func(*v1alpha1.VersionDefinition) bool) string {
+	furthest := from
+	for version := range w.reach(from, "", fits) {
+		if ParseVersion(version).Compare(ParseVersion(furthest)) > 0 {
+			furthest = version
+		}
+	}
+	return furthest
+}
+
+// obstacle says what is in the way to a version: its absence, a limit on the way that there would be, or a missing hop.
+func (w walker) obstacle(from, to string) string {
+	target := slices.IndexFunc(w.def.Spec.Versions, func(v v1alpha1.VersionDefinition) bool { return v.Version == to })
+	if target < 0 {
+		return fmt.Sprintf("%s is not in the catalogue; the nearest: %s", to, nearestVersions(w.def, to))
+	}
+	for _, hop := range w.walk(from, to, everywhere) {
+		if err := w.limits.check(findVersion(w.def, hop)); err != nil {
+			return err.Error() + w.wayOut(from, findVersion(w.def, hop))
+		}
+	}
+	var sources []string
+	for _, version := range slices.Backward(w.hops.versions) {
+		if w.hops.allow(version, target) {
+			sources = append(sources, version.String())
+		}
+	}
+	if len(sources) == 0 {
+		return fmt.Sprintf("the catalogue lists no version from which %s can be reached; add one to the AddonDefinition", to)
+	}
+	return fmt.Sprintf("%s can be reached from %s only, and %s; add the hop to the AddonDefinition", to, abridged(sources), w.missingHop(from, to))
+}
+
+// missingHop names the gap between what can be reached from one version and that from which another one can.
+func (w walker) missingHop(from, to string) string {
+	furthest := w.furthest(from, everywhere)
+	for _, next := range w.hops.versions {
+		leads := next.String() == to || w.walk(next.String(), to, everywhere) != nil
+		if leads && next.Compare(ParseVersion(furthest)) > 0 {
+			return fmt.Sprintf("no hop leads from %s to %s", furthest, next)
+		}
+	}
+	return "no hop leads from " + furthest + " to " + to
+}
+
+// wayOut says how far an upgrade could go for now, where this cluster's Kubernetes is in the way of one of its hops.
+func (w walker) wayOut(from string, hop *v1alpha1.VersionDefinition) string {
+	if w.limits.platform.check(hop) == nil {
+		return ""
+	}
+	if !w.limits.platform.tooOld(hop) {
+		return "; Kubernetes has gone ahead of it: add a hop around it to the AddonDefinition"
+	}
+	furthest := findVersion(w.def, w.furthest(from, w.fits))
+	switch {
+	case furthest == nil || furthest.Version == from:
+		return "; upgrade Kubernetes first"
+	case furthest.Kubernetes == "":
+		return fmt.Sprintf("; ask for %s, which this cluster allows, then upgrade Kubernetes, then ask for more", furthest.Version)
+	default:
+		return fmt.Sprintf("; ask for %s, which runs on Kubernetes %s, then upgrade Kubernetes, then ask for more", furthest.Version, furthest.Kubernetes)
+	}
 }
 
 // hops are the versions of a definition, parsed, and what may move to each of them.
@@ -93,28 +178,4 @@ func (h hops) allow(running Version, to int) bool {
 		return next.semantic.Major() == running.semantic.Major()+1 && next.semantic.Minor() == 0 &&
 			h.lastMinor[running.semantic.Major()] <= running.semantic.Minor()
 	}
-}
-
-// obstacle says what is in the way to a version: its absence, this Kubernetes on the way that there would be, or missing hops.
-func obstacle(def *v1alpha1.AddonDefinition, from, to string, p platform) string {
-	target := slices.IndexFunc(def.Spec.Versions, func(v v1alpha1.VersionDefinition) bool { return v.Version == to })
-	if target < 0 {
-		return fmt.Sprintf("%s is not in the catalogue; the nearest: %s", to, nearestVersions(def, to))
-	}
-	for _, hop := range walk(def, from, to, platform{}) {
-		if err := p.check(findVersion(def, hop)); err != nil {
-			return err.Error()
-		}
-	}
-	h := newHops(def)
-	var sources []string
-	for _, version := range slices.Backward(h.versions) {
-		if h.allow(version, target) {
-			sources = append(sources, version.String())
-		}
-	}
-	if len(sources) == 0 {
-		return fmt.Sprintf("the catalogue lists no version from which %s can be reached; add one to the AddonDefinition", to)
-	}
-	return fmt.Sprintf("%s can be reached from %s only", to, abridged(sources))
 }

@@ -18,6 +18,7 @@ func TestPath(t *testing.T) {
 		define("choice", versions("1.0.0", "2.0.0", "3.0.0", "4.0.0"),
 			upgradeFrom("2.0.0", "1.0.0"), upgradeFrom("3.0.0", "1.0.0"), upgradeFrom("4.0.0", "2.0.0 || 3.0.0")),
 		define("leap", versions("1.0.0", "1.1.0", "1.2.0"), upgradeFrom("1.2.0", ">=1.0.0")),
+		define("notes", versions("1.0.0", "1.1.0", "1.1.9", "1.2.0", "1.3.0"), noted("1.1.0", "slow", ""), noted("1.1.9", "", "it loses data"), noted("1.3.0", "", "it loses data")),
 		define("dead-end", versions("1.0.0", "2.0.0"), upgradeFrom("2.0.0", ">=1.5")),
 		define("minio", versions("RELEASE.2023-09-30T07-02-29Z", "RELEASE.2024-01-02T00-00-00Z", "RELEASE.2025-10-15T17-29-55Z")),
 		define("packaged", versions("0.92.1-9.1.0", "0.92.1-87.15.1", "0.93.0-1.0.0")),
@@ -25,6 +26,7 @@ func TestPath(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		addon, from, to, kubernetes string
+		needs                       []Need
 		path                        []string
 		err                         string
 	}{
@@ -64,11 +66,11 @@ func TestPath(t *testing.T) {
 		},
 		"from before every edge": {
 			addon: "rook", from: "1.15.0", to: "1.19.7",
-			err: `no upgrade path of "rook" leads from 1.15.0 to 1.19.7: 1.19.7 can be reached from 1.18.11 only`,
+			err: `no upgrade path of "rook" leads from 1.15.0 to 1.19.7: 1.19.7 can be reached from 1.18.11 only, and no hop leads from 1.15.0 to 1.17.0; add the hop to the AddonDefinition`,
 		},
 		"from several": {
 			addon: "choice", from: "2.5.0", to: "4.0.0",
-			err: `no upgrade path of "choice" leads from 2.5.0 to 4.0.0: 4.0.0 can be reached from 3.0.0, 2.0.0 only`,
+			err: `no upgrade path of "choice" leads from 2.5.0 to 4.0.0: 4.0.0 can be reached from 3.0.0, 2.0.0 only, and no hop leads from 2.5.0 to 3.0.0; add the hop to the AddonDefinition`,
 		},
 		"no edge from a listed version": {
 			addon: "dead-end", from: "1.0.0", to: "2.0.0",
@@ -76,11 +78,27 @@ func TestPath(t *testing.T) {
 		},
 		"Kubernetes is too new for a hop": {
 			addon: "ceiling", from: "1.0.0", to: "1.2.0", kubernetes: "1.33.0",
-			err: `no upgrade path of "ceiling" leads from 1.0.0 to 1.2.0: version 1.1.9 needs Kubernetes >=1.29 <1.33, and this cluster runs 1.33.0`,
+			err: `no upgrade path of "ceiling" leads from 1.0.0 to 1.2.0: version 1.1.9 needs Kubernetes >=1.29 <1.33, and this cluster runs 1.33.0; Kubernetes has gone ahead of it: add a hop around it to the AddonDefinition`,
 		},
 		"Kubernetes is too old for the target": {
 			addon: "ceiling", from: "1.1.0", to: "1.2.0", kubernetes: "v1.30.2-eks-1",
-			err: `no upgrade path of "ceiling" leads from 1.1.0 to 1.2.0: version 1.2.0 needs Kubernetes >=1.31, and this cluster runs 1.30.2`,
+			err: `no upgrade path of "ceiling" leads from 1.1.0 to 1.2.0: version 1.2.0 needs Kubernetes >=1.31, and this cluster runs 1.30.2; ask for 1.1.9, which runs on Kubernetes >=1.29 <1.33, then upgrade Kubernetes, then ask for more`,
+		},
+		"through a deprecated version, around a withdrawn one": {addon: "notes", from: "1.0.0", to: "1.2.0", path: []string{"1.1.0", "1.2.0"}},
+		"to a withdrawn version": {
+			addon: "notes", from: "1.2.0", to: "1.3.0",
+			err: `no upgrade path of "notes" leads from 1.2.0 to 1.3.0: version 1.3.0 is withdrawn: it loses data`,
+		},
+		"through a range that others need": {
+			addon: "minors", from: "1.0.0", to: "1.2.0", needs: []Need{{Addon: "b", Running: "2.0.0", Range: "<1.1.2 || 1.2.x"}}, path: []string{"1.1.0", "1.2.0"},
+		},
+		"out of a range that others need": {
+			addon: "minors", from: "1.0.0", to: "1.2.0", needs: []Need{{Addon: "b", Running: "2.0.0", Range: "<1.2"}},
+			err: `no upgrade path of "minors" leads from 1.0.0 to 1.2.0: add-on "b" runs 2.0.0 and needs this one at <1.2, which 1.2.0 is not`,
+		},
+		"Kubernetes is too old for a hop in the middle": {
+			addon: "ceiling", from: "1.0.0", to: "1.2.0", kubernetes: "1.28.0",
+			err: `no upgrade path of "ceiling" leads from 1.0.0 to 1.2.0: version 1.1.9 needs Kubernetes >=1.29 <1.33, and this cluster runs 1.28.0; ask for 1.1.0, which runs on Kubernetes <1.31, then upgrade Kubernetes, then ask for more`,
 		},
 		"to a version that is not listed": {
 			addon: "minors", from: "1.0.0", to: "1.1.4",
@@ -95,7 +113,7 @@ func TestPath(t *testing.T) {
 			t.Parallel()
 			def, err := catalog.Get(test.addon)
 			require.NoError(t, err)
-			path, err := Path(def, test.from, test.to, test.kubernetes)
+			path, err := Path(def, test.from, test.to, Limits{Kubernetes: test.kubernetes, Needs: test.needs})
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return
@@ -116,7 +134,7 @@ func BenchmarkPath(b *testing.B) {
 	}
 	def := define("long", versions(names...))
 	for b.Loop() {
-		if path, err := Path(&def, "1.0.0", "1.63.3", "1.33.0"); err != nil || len(path) != 63 {
+		if path, err := Path(&def, "1.0.0", "1.63.3", Limits{Kubernetes: "1.33.0"}); err != nil || len(path) != 63 {
 			b.Fatal(path, err)
 		}
 	}

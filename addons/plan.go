@@ -152,7 +152,7 @@ func pathAndReason(world World, addon *Resolved, running string) ([]string, stri
 	if err != nil {
 		return nil, reason
 	}
-	path, err := Path(def, running, addon.Spec.Version, world.Kubernetes)
+	path, err := Path(def, running, addon.Spec.Version, Limits{Kubernetes: world.Kubernetes})
 	if err != nil {
 		return nil, reason + ", but " + err.Error()
 	}

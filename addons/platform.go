@@ -40,6 +40,19 @@ func (p platform) check(version *v1alpha1.VersionDefinition) error {
 	return nil
 }
 
+// tooOld says, of a version that does not run here, whether it does on one of the next versions of Kubernetes.
+func (p platform) tooOld(version *v1alpha1.VersionDefinition) bool {
+	const minors = 50
+	within, err := p.parseRange(version.Kubernetes)
+	for ahead := range uint64(minors) {
+		next := semver.New(p.kubernetes.semantic.Major(), p.kubernetes.semantic.Minor()+ahead+1, 0, "", "")
+		if err == nil && within.Contains(Version{raw: next.String(), semantic: next}) {
+			return true
+		}
+	}
+	return false
+}
+
 func (p platform) parseRange(raw string) (Range, error) {
 	if known, ok := p.ranges[raw]; ok {
 		return known, nil

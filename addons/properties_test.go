@@ -192,7 +192,7 @@ func TestPathsAreWalksOfAllowedHops(t *testing.T) {
 			}
 		}
 		from, to := rapid.SampledFrom(names).Draw(t, "from"), rapid.SampledFrom(names).Draw(t, "to")
-		path, err := Path(&def, from, to, "1.34.0")
+		path, err := Path(&def, from, to, Limits{Kubernetes: "1.34.0"})
 		if from == to {
 			require.NoError(t, err)
 			require.Empty(t, path)
@@ -211,7 +211,7 @@ func TestPathsAreWalksOfAllowedHops(t *testing.T) {
 			at = hop
 		}
 		for i := range path {
-			rest, err := Path(&def, path[i], to, "1.34.0")
+			rest, err := Path(&def, path[i], to, Limits{Kubernetes: "1.34.0"})
 			require.NoError(t, err)
 			require.Len(t, rest, len(path)-1-i, "no hop is wasted")
 		}

@@ -18,7 +18,7 @@ func (r *resolver) checkRequirements(name string) {
 		_, listed := r.wanted[requirement.Addon]
 		switch {
 		case listed || r.around[requirement.Addon] != nil:
-			r.checkRequiredVersion(name, requirement)
+			r.checkRequiredVersion(name, requirement.Addon)
 		case !requirement.Optional && r.owners[requirement.Addon] != "":
 			r.fail(name, "", "add-on %q requires add-on %q, which Installer %q lists and has yet to make; it follows then", name, requirement.Addon, r.owners[requirement.Addon])
 		case !requirement.Optional:
@@ -29,17 +29,17 @@ func (r *resolver) checkRequirements(name string) {
 
 // checkRequiredVersion blames the add-on that requires, and where that one is there already also the one that would move away
 // from under it.
-func (r *resolver) checkRequiredVersion(name string, requirement v1alpha1.Requirement) {
-	version := r.versions[requirement.Addon]
-	if requirement.Version == "" || version == "" || allows(requirement.Version, version) {
-		return
-	}
-	r.fail(name, "", "add-on %q requires %q at %s, but that is to be %s; change the version of one of the two",
-		name, requirement.Addon, requirement.Version, version)
-	required := r.existing[requirement.Addon]
-	if r.existing[name] != nil && required != nil && allows(requirement.Version, required.Spec.Version) {
-		r.fail(requirement.Addon, "version", "add-on %q stays at %s: add-on %q is there and requires it at %s, which %s is not; change the version of one of the two",
-			requirement.Addon, required.Spec.Version, name, requirement.Version, version)
+func (r *resolver) checkRequiredVersion(name, required string) {
+	version := r.versions[required]
+	for _, within := range demands(r.around[name], findVersion(r.around[name], r.versions[name]), required) {
+		if version == "" || allows(within, version) {
+			continue
+		}
+		r.fail(name, "", "add-on %q requires %q at %s, but that is to be %s; change the version of one of the two", name, required, within, version)
+		if there := r.existing[required]; r.existing[name] != nil && there != nil && allows(within, there.Spec.Version) {
+			r.fail(required, "version", "add-on %q stays at %s: add-on %q is there and requires it at %s, which %s is not; change the version of one of the two",
+				required, there.Spec.Version, name, within, version)
+		}
 	}
 }
 

@@ -154,13 +154,21 @@ func (r *resolver) resolveEntry(entry *v1alpha1.InstallerAddon) {
 		return
 	}
 	r.wanted[entry.Name], r.around[entry.Name] = def, def
-	version, err := r.platform.selectVersion(def, entry.Version, r.installer.Spec.Channel)
+	version, err := r.platform.selectVersion(def, entry.Version, r.installer.Spec.Channel, r.at(entry.Name))
 	if err != nil {
 		r.fail(entry.Name, "version", "%s", err)
 		return
 	}
 	r.versions[entry.Name] = version
 	r.checkOverrides(def, entry)
+}
+
+// at is the version that an add-on is at already, whether or not it has got there; empty for a new one.
+func (r *resolver) at(name string) string {
+	if addon := r.existing[name]; addon != nil {
+		return addon.Spec.Version
+	}
+	return ""
 }
 
 // checkOverrides makes sure that every value has a release to go to.

@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,14 +17,15 @@ const Latest = "latest"
 
 // SelectVersion returns the exact version that a request (see InstallerAddon.Version) comes to: the newest one that is in
 // the range, in the channel, and runs on this Kubernetes. An exact version need not be in the channel. An empty channel is no limit;
-// an empty Kubernetes version is unknown and passes every check. The error says what is listed instead.
-func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes string) (string, error) {
-	return newPlatform(kubernetes).selectVersion(def, request, channel)
+// an empty Kubernetes version is unknown and passes every check. Deprecated and withdrawn versions are out of the question, but for the
+// one that the add-on is at; empty means that it is not there. The error says what is listed instead.
+func SelectVersion(def *v1alpha1.AddonDefinition, request, channel, kubernetes, at string) (string, error) {
+	return newPlatform(kubernetes).selectVersion(def, request, channel, at)
 }
 
-func (p platform) selectVersion(def *v1alpha1.AddonDefinition, request, channel string) (string, error) {
+func (p platform) selectVersion(def *v1alpha1.AddonDefinition, request, channel, at string) (string, error) {
 	if version := findVersion(def, request); version != nil {
-		return version.Version, p.check(version)
+		return version.Version, cmp.Or(p.check(version), retired(version, at))
 	}
 	within, err := p.parseRequest(def, request)
 	if err != nil {
@@ -39,15 +41,62 @@ func (p platform) selectVersion(def *v1alpha1.AddonDefinition, request, channel 
 		return channel != "" && !slices.Contains(v.Channels, channel)
 	})
 	if len(listed) == 0 {
-		return "", fmt.Errorf("channel %q has %s; change spec.channel, or name a version exactly, such as %s",
-			channel, none(def, request), newestFirst(open))
+		return "", noneListed(def, request, channel, open)
 	}
-	for _, version := range slices.Backward(listed) {
-		if p.check(&version) == nil {
+	return p.newest(def, request, listed, at)
+}
+
+// newest finds the newest of some versions that may be run here.
+func (p platform) newest(def *v1alpha1.AddonDefinition, request string, listed []v1alpha1.VersionDefinition, at string) (string, error) {
+	var why error
+	for i := range slices.Backward(listed) {
+		version := &listed[i]
+		err := p.check(version)
+		if err == nil && version.Deprecated != "" && version.Version != at {
+			err = deprecated(version)
+		}
+		if err = cmp.Or(err, retired(version, at)); err == nil {
 			return version.Version, nil
 		}
+		why = cmp.Or(why, err)
 	}
-	return "", fmt.Errorf("there is %s for this cluster's Kubernetes: %w", none(def, request), p.check(&listed[len(listed)-1]))
+	return "", fmt.Errorf("there is %s for this cluster: %w", none(def, request), why)
+}
+
+// retired says why a version is not chosen for an add-on that is at another one, or at none. The versions on the way to a newer one may be
+// deprecated, and the last of them too.
+func retired(version *v1alpha1.VersionDefinition, at string) error {
+	switch {
+	case at == version.Version:
+		return nil
+	case version.Withdrawn != "":
+		return fmt.Errorf("version %s is withdrawn: %s", version.Version, version.Withdrawn)
+	case version.Deprecated != "" && at == "":
+		return deprecated(version)
+	default:
+		return nil
+	}
+}
+
+func deprecated(version *v1alpha1.VersionDefinition) error {
+	return fmt.Errorf("version %s is deprecated: %s", version.Version, version.Deprecated)
+}
+
+func noneListed(def *v1alpha1.AddonDefinition, request, channel string, open []v1alpha1.VersionDefinition) error {
+	channels := map[string]bool{}
+	for i := range def.Spec.Versions {
+		for _, name := range def.Spec.Versions[i].Channels {
+			channels[name] = true
+		}
+	}
+	if channels[channel] {
+		return fmt.Errorf("channel %q has %s; change spec.channel, or name a version exactly, such as %s", channel, none(def, request), newestFirst(open))
+	}
+	there := "has no channels"
+	if len(channels) > 0 {
+		there = "has " + abridged(sortedKeys(channels))
+	}
+	return fmt.Errorf("there is no channel %q of %q, which %s; change spec.channel, or name a version exactly, such as %s", channel, def.Name, there, newestFirst(open))
 }
 
 func noneOpen(def *v1alpha1.AddonDefinition, request string, within *Range) error {

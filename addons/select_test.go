@@ -15,10 +15,12 @@ func TestSelectVersion(t *testing.T) {
 		onKubernetes("1.1.0", ">=1.29"), onKubernetes("1.2.0", ">=1.31 <1.34"), onKubernetes("v1.3.0", ">=1.32"))
 	dates := define("minio", versions("RELEASE.2023-09-30T07-02-29Z", "RELEASE.2024-01-02T00-00-00Z", "RELEASE.2025-10-15T17-29-55Z"))
 	early := define("early", versions("0.1.0-alpha.1", "0.1.0-alpha.2"))
-	catalog := catalogOf(def, dates, early, define("gone"))
+	notes := define("notes", versions("1.0.0", "1.1.0", "1.2.0", "2.0.0"), noted("1.1.0", "use 1.0.0", ""), noted("1.2.0", "", "it loses data: use 1.0.0"), noted("2.0.0", "use 1.0.0", ""))
+	catalog := catalogOf(def, dates, early, notes, define("gone"))
 	for name, test := range map[string]struct {
 		request, channel, kubernetes string
 		definition                   string // "a" unless given
+		at                           string // where the add-on is
 		version                      string
 		err                          string
 	}{
@@ -85,7 +87,7 @@ func TestSelectVersion(t *testing.T) {
 		},
 		"channel without a match": {
 			channel: "nightly",
-			err:     `channel "nightly" has no released version of "a"; change spec.channel, or name a version exactly, such as v1.3.0, 1.2.0, 1.1.0, 1.0.0`,
+			err:     `there is no channel "nightly" of "a", which has edge, stable; change spec.channel, or name a version exactly, such as v1.3.0, 1.2.0, 1.1.0, 1.0.0`,
 		},
 		"channel without a match in the range": {
 			request: "<=1.2.0", channel: "edge",
@@ -97,8 +99,21 @@ func TestSelectVersion(t *testing.T) {
 		},
 		"every version in the range is for another Kubernetes": {
 			request: ">=1.2", kubernetes: "v1.29.4-gke.1043002",
-			err: `there is no version of "a" that matches ">=1.2" for this cluster's Kubernetes: version v1.3.0 needs Kubernetes >=1.32, and this cluster runs 1.29.4`,
+			err: `there is no version of "a" that matches ">=1.2" for this cluster: version v1.3.0 needs Kubernetes >=1.32, and this cluster runs 1.29.4`,
 		},
+		"open, and the newest are deprecated or withdrawn": {definition: "notes", request: "1.x", version: "1.0.0"},
+		"open, and a withdrawn one is there":               {definition: "notes", request: "1.x", at: "1.2.0", version: "1.2.0"},
+		"open, and a deprecated one is there":              {definition: "notes", request: "1.x", at: "1.1.0", version: "1.1.0"},
+		"open, and all are deprecated": {
+			definition: "notes", request: "2.x", err: `there is no version of "notes" that matches "2.x" for this cluster: version 2.0.0 is deprecated: use 1.0.0`,
+		},
+		"deprecated, anew":               {definition: "notes", request: "1.1.0", err: "version 1.1.0 is deprecated: use 1.0.0"},
+		"deprecated, and there":          {definition: "notes", request: "1.1.0", at: "1.1.0", version: "1.1.0"},
+		"deprecated, as an upgrade":      {definition: "notes", request: "1.1.0", at: "1.0.0", version: "1.1.0"},
+		"withdrawn, anew":                {definition: "notes", request: "1.2.0", err: "version 1.2.0 is withdrawn: it loses data: use 1.0.0"},
+		"withdrawn, and there":           {definition: "notes", request: "1.2.0", at: "1.2.0", version: "1.2.0"},
+		"withdrawn, as an upgrade":       {definition: "notes", request: "1.2.0", at: "1.1.0", err: "version 1.2.0 is withdrawn: it loses data: use 1.0.0"},
+		"a channel where there are none": {definition: "notes", channel: "stable", err: `there is no channel "stable" of "notes", which has no channels; change spec.channel, or name a version exactly, such as 2.0.0, 1.2.0, 1.1.0, 1.0.0`},
 		"one version only": {
 			definition: "gone", request: "1.0.1",
 			err: `version "1.0.1" of "gone" is not in the catalogue; the nearest: 1.0.0`,
@@ -108,7 +123,7 @@ func TestSelectVersion(t *testing.T) {
 			t.Parallel()
 			chosen, err := catalog.Get(cmp.Or(test.definition, "a"))
 			require.NoError(t, err)
-			version, err := SelectVersion(chosen, test.request, test.channel, test.kubernetes)
+			version, err := SelectVersion(chosen, test.request, test.channel, test.kubernetes, test.at)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return

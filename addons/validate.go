@@ -144,7 +144,30 @@ func validateVersions(path *field.Path, def *v1alpha1.AddonDefinition) field.Err
 		known[charts] = version.Version
 		errs = append(errs, validateRange(at.Child("kubernetes"), version.Kubernetes)...)
 		errs = append(errs, validateRange(at.Child("upgradeFrom"), version.UpgradeFrom)...)
+		errs = append(errs, validateVersionRequires(at.Child("requires"), def, version.Requires)...)
 		errs = append(errs, validateReleaseVersions(at.Child("releases"), def, version.Releases)...)
+	}
+	return errs
+}
+
+// validateVersionRequires makes sure that a version only narrows what the definition requires: the order of add-ons is one for all versions.
+func validateVersionRequires(path *field.Path, def *v1alpha1.AddonDefinition, requires []v1alpha1.VersionRequirement) field.ErrorList {
+	var required []string
+	for _, requirement := range def.Spec.Requires {
+		if requirement.Addon != "" {
+			required = append(required, requirement.Addon)
+		}
+	}
+	var errs field.ErrorList
+	for i, requirement := range requires {
+		at := path.Index(i)
+		if !slices.Contains(required, requirement.Addon) {
+			errs = append(errs, field.Invalid(at.Child("addon"), requirement.Addon, "is not among the add-ons that spec.requires names; add it there, with optional: true if it need not be wanted"))
+		}
+		if requirement.Version == "" {
+			errs = append(errs, field.Required(at.Child("version"), "the range that this version needs, such as >=1.15"))
+		}
+		errs = append(errs, validateRange(at.Child("version"), requirement.Version)...)
 	}
 	return errs
 }
