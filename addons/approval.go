@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
@@ -15,25 +16,63 @@ type Approval struct {
 	// Required says what has to be approved, and how; empty when nothing has, or when it is approved.
 	Required string
 	// Record is to be kept in the Installer's status before anything of the plan is done, so that the rest of an approved plan needs no
-	// second approval after a crash; nil when there is nothing to remember.
+	// second approval after a crash; nil when there is nothing to remember. Where an approval is void, it tells what was approved.
 	Record *v1alpha1.ApprovedPlan
+	// Differences between what was approved last and a plan that is not, one a line.
+	Differences []string
 }
 
 // Approve compares a plan with what a person approved: by its digest now, or, when it has been begun, change by change.
 func Approve(installer *v1alpha1.Installer, plan Plan) Approval {
-	if plan.Guarded == "" {
+	why := needsApproval(installer, plan)
+	if why == "" {
 		return Approval{}
 	}
-	changes := changeDigests(installer, plan)
-	record := installer.Status.Approved
+	changes, record := approvable(installer, plan), installer.Status.Approved
 	if record != nil && !slices.ContainsFunc(changes, func(change v1alpha1.ApprovedChange) bool { return !covers(record, change.Digest) }) {
 		return Approval{Record: record}
 	}
-	if installer.Annotations[v1alpha1.AnnotationApprovedPlan] == plan.Digest {
-		return Approval{Record: &v1alpha1.ApprovedPlan{Digest: plan.Digest, Changes: changes}}
+	word := installer.Annotations[v1alpha1.AnnotationApprovedPlan]
+	if word == plan.Digest {
+		return Approval{Record: &v1alpha1.ApprovedPlan{Digest: plan.Digest, Generation: installer.Generation, Kubernetes: plan.Kubernetes, Changes: changes}}
 	}
-	return Approval{Required: fmt.Sprintf("%s; nothing is changed until that is approved with: kubectl annotate --overwrite installer %s %s=%s; or put them back into spec.addons",
-		plan.Guarded, installer.Name, v1alpha1.AnnotationApprovedPlan, plan.Digest)}
+	approval := Approval{Required: fmt.Sprintf("%s; nothing is changed until that is approved with: kubectl annotate --overwrite installer %s %s=%s",
+		why, installer.Name, v1alpha1.AnnotationApprovedPlan, plan.Digest)}
+	if plan.Guarded != "" {
+		approval.Required += "; or put them back into spec.addons"
+	}
+	if approval.Record = lastApproved(installer, word); approval.Record != nil {
+		approval.Differences = differences(approval.Record, installer, plan)
+		approval.Required = fmt.Sprintf("what was approved is void, since %s; %s", FirstFew(approval.Differences, shownDifferences), approval.Required)
+	}
+	return approval
+}
+
+// needsApproval says what of a plan has to be approved; empty when nothing has.
+func needsApproval(installer *v1alpha1.Installer, plan Plan) string {
+	if plan.Guarded != "" || installer.Spec.Approval != v1alpha1.ApprovalManual || installer.DeletionTimestamp != nil || len(plan.Changes) == 0 {
+		return plan.Guarded
+	}
+	lines := make([]string, 0, len(plan.Changes))
+	for i := range plan.Changes {
+		lines = append(lines, changeInWords(&plan.Changes[i].Change))
+	}
+	return fmt.Sprintf("spec.approval is Manual, and this waits for it: %s", abridged(lines))
+}
+
+// changeInWords is a change as a short phrase.
+func changeInWords(change *v1alpha1.Change) string {
+	words := strings.ToLower(string(change.Action)) + " " + change.Addon
+	switch {
+	case change.Action == v1alpha1.ActionUpgrade && len(change.Path) > 1:
+		return fmt.Sprintf("%s from %s through %s", words, change.From, strings.Join(change.Path, ", "))
+	case change.Action == v1alpha1.ActionUpgrade && change.From != "":
+		return fmt.Sprintf("%s from %s to %s", words, change.From, change.To)
+	case change.Action == v1alpha1.ActionUpgrade, change.Action == v1alpha1.ActionInstall:
+		return words + " " + change.To
+	default:
+		return words
+	}
 }
 
 // edition identifies a spec as it was written. What is approved is approved for one: a list that was put back, and loses the same add-ons
@@ -42,19 +81,38 @@ func edition(installer *v1alpha1.Installer) string {
 	return fmt.Sprintf("%s/%d", installer.UID, installer.Generation)
 }
 
-// changeDigests identify each change by the Addon that it changes and by what it brings about, whatever runs by then.
-func changeDigests(installer *v1alpha1.Installer, plan Plan) []v1alpha1.ApprovedChange {
+// approvable lists the changes of a plan as they are approved. What identifies each is the Addon and what it is to become, whatever it is by
+// then.
+func approvable(installer *v1alpha1.Installer, plan Plan) []v1alpha1.ApprovedChange {
 	changes := make([]v1alpha1.ApprovedChange, 0, len(plan.Changes))
 	for i := range plan.Changes {
-		change := &plan.Changes[i]
-		digest := digestOf(edition(installer), change.Addon, change.Of, change.Action, change.To, canonical(change.Spec))
-		changes = append(changes, v1alpha1.ApprovedChange{Change: change.Change, Digest: digest})
+		change := v1alpha1.ApprovedChange{Change: plan.Changes[i].Change, Digest: digestOf(edition(installer), plan.Changes[i].Addon, canonical(plan.Changes[i].Spec))}
+		change.Waits = ""
+		changes = append(changes, change)
 	}
 	return changes
 }
 
 func covers(record *v1alpha1.ApprovedPlan, digest string) bool {
 	return slices.ContainsFunc(record.Changes, func(change v1alpha1.ApprovedChange) bool { return change.Digest == digest })
+}
+
+// lastApproved is the plan that a person's word was given for: the recorded one, or the one that was shown last, if it was overtaken before
+// anything of it could be done. It is nil when the word is for neither.
+func lastApproved(installer *v1alpha1.Installer, word string) *v1alpha1.ApprovedPlan {
+	if record := installer.Status.Approved; record != nil && record.Digest == word {
+		return record
+	}
+	shown := installer.Status.Plan
+	if shown == nil || word == "" || shown.Digest != word {
+		return nil
+	}
+	record := &v1alpha1.ApprovedPlan{Digest: word, Generation: installer.Status.ObservedGeneration, Kubernetes: shown.Kubernetes}
+	for _, change := range shown.Changes {
+		change.Waits = ""
+		record.Changes = append(record.Changes, v1alpha1.ApprovedChange{Change: change})
+	}
+	return record
 }
 
 // guard says what of a plan is too much to be done without a person's approval: the removal of all of an Installer's add-ons, or of more

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agnivade/levenshtein"
 
@@ -18,6 +19,8 @@ type Catalog struct {
 	broken      map[string]error
 	probes      map[string]map[string]*Probe // by add-on and check
 	programs    map[string]*program
+	digests     map[string]func() string
+	requiring   map[string][]*v1alpha1.AddonDefinition
 }
 
 // NewCatalog makes a catalogue of the built-in definitions and those in the cluster; one in the cluster replaces the
@@ -31,11 +34,12 @@ func NewCatalog(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
 // definitions anew after each change would take seconds.
 func (c Catalog) Renew(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
 	compiler := newCompiler(c.programs)
-	renewed := Catalog{definitions: map[string]*v1alpha1.AddonDefinition{}, broken: map[string]error{}, probes: map[string]map[string]*Probe{}, programs: compiler.programs}
+	renewed := Catalog{definitions: map[string]*v1alpha1.AddonDefinition{}, broken: map[string]error{}, probes: map[string]map[string]*Probe{}, programs: compiler.programs, digests: map[string]func() string{}}
 	for _, layer := range [][]v1alpha1.AddonDefinition{builtin, cluster} {
 		for i := range layer {
 			name := layer[i].Name
 			renewed.definitions[name] = &layer[i]
+			renewed.digests[name] = sync.OnceValue(func() string { return digestOf(layer[i].Spec) })
 			delete(renewed.broken, name)
 			probes, errs := validateDefinition(&layer[i], compiler)
 			renewed.probes[name] = probes
@@ -44,7 +48,22 @@ func (c Catalog) Renew(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
 			}
 		}
 	}
+	renewed.requiring = renewed.findRequiring()
 	return renewed
+}
+
+func (c Catalog) findRequiring() map[string][]*v1alpha1.AddonDefinition {
+	requiring := map[string][]*v1alpha1.AddonDefinition{}
+	for _, name := range c.Names() {
+		def, err := c.Get(name)
+		if err != nil {
+			continue
+		}
+		for _, required := range versioned(def) {
+			requiring[required] = append(requiring[required], def)
+		}
+	}
+	return requiring
 }
 
 // Probe returns a gate or health check of an add-on, ready to be evaluated; nil when there is none, or the definition is broken.
@@ -66,6 +85,17 @@ func (c Catalog) Get(name string) (*v1alpha1.AddonDefinition, error) {
 	}
 	return nil, fmt.Errorf("add-on %q is not in the catalogue; %s", name, c.hint(name))
 }
+
+// Digest identifies what the definition of an add-on says; empty when there is none that can be used.
+func (c Catalog) Digest(name string) string {
+	if c.broken[name] != nil || c.digests[name] == nil {
+		return ""
+	}
+	return c.digests[name]()
+}
+
+// Requiring lists the definitions of the add-ons that need another one in certain versions, sorted by name.
+func (c Catalog) Requiring(name string) []*v1alpha1.AddonDefinition { return c.requiring[name] }
 
 // Names of all add-ons in the catalogue, sorted.
 func (c Catalog) Names() []string { return slices.Sorted(maps.Keys(c.definitions)) }

@@ -16,6 +16,8 @@ type Observation struct {
 	// Definition of the add-on; nil when there is none that can be used, and then Problem says why.
 	Definition *v1alpha1.AddonDefinition
 	Problem    string
+	// Digest of the definition, by Catalog.Digest.
+	Digest string
 	// Releases are the add-on's HelmReleases by name, whether or not the definition still lists them.
 	Releases map[string]Observed
 	// Dependencies are the add-ons that come first, sorted by name.
@@ -108,6 +110,10 @@ func Decide(o Observation) Decision {
 		return d
 	}
 	d.Running = RunningVersion(o.Definition, o.Releases)
+	if pinned := o.Addon.Spec.Definition; pinned != "" && pinned != o.Digest {
+		d.Hold = holdUnapproved(o)
+		return d
+	}
 	if d.Hold = holdSuspended(staying(o.Releases)); d.Hold != nil {
 		d.Path = pathAhead(o, d.Running)
 		return d

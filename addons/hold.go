@@ -30,6 +30,14 @@ func holdDefinition(o Observation, message string) *Hold {
 	}
 }
 
+// holdUnapproved leaves everything as it is while the definition is not the one that was approved.
+func holdUnapproved(o Observation) *Hold {
+	return &Hold{
+		State: v1alpha1.StateBlocked, Message: fmt.Sprintf("its AddonDefinition has changed since it was approved: approve the plan of Installer %s", o.Addon.Spec.Installer),
+		By: v1alpha1.Blocker{Kind: v1alpha1.BlockerInstaller, Name: o.Addon.Spec.Installer, Message: "its plan waits for approval"},
+	}
+}
+
 // holdInstall holds what Flux's dependsOn cannot see: a required add-on that is not there yet, not at the required version, or not
 // healthy; and, before anything of the add-on is written, its gates. What is being deleted is about to be written anew.
 func (d *Decision) holdInstall(o Observation) *Hold {

@@ -131,15 +131,20 @@ func pathAhead(o Observation, running string) []string {
 // operator died before it had written them all, it is the one that the written ones may be of, and if that leaves a choice, the
 // one with the shortest way to the wanted version. It is empty when the HelmReleases make no such sense.
 func askedVersion(o Observation) string {
-	asked := map[string]Observed{}
-	for name, release := range o.Releases {
-		release.ChartVersion = release.AskedVersion
-		asked[name] = release
-	}
-	if version := RunningVersion(o.Definition, asked); version != "" {
+	if version := RunningVersion(o.Definition, asAsked(o.Releases)); version != "" {
 		return version
 	}
 	return cmp.Or(begun(o), newestAsked(o))
+}
+
+// asAsked are releases as they would be observed once they ran as asked.
+func asAsked(observed map[string]Observed) map[string]Observed {
+	asked := map[string]Observed{}
+	for name, release := range observed {
+		release.ChartVersion = release.AskedVersion
+		asked[name] = release
+	}
+	return asked
 }
 
 // begun finds the version that some HelmReleases ask for while the others still ask for one that may move to it.

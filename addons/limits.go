@@ -69,8 +69,8 @@ func demands(def *v1alpha1.AddonDefinition, version *v1alpha1.VersionDefinition,
 	return ranges
 }
 
-// NeedsOf lists what an add-on that runs a version demands of another one's.
-func NeedsOf(def *v1alpha1.AddonDefinition, running, addon string) []Need {
+// NeedsAt lists what an add-on that runs a version demands of another one's.
+func NeedsAt(def *v1alpha1.AddonDefinition, running, addon string) []Need {
 	version := findVersion(def, running)
 	if version == nil {
 		return nil
@@ -80,4 +80,30 @@ func NeedsOf(def *v1alpha1.AddonDefinition, running, addon string) []Need {
 		needs = append(needs, Need{Addon: def.Name, Running: running, Range: within})
 	}
 	return needs
+}
+
+// NeedsBy lists what an add-on demands of another one's version, by what of it runs and what is being rolled out.
+func NeedsBy(def *v1alpha1.AddonDefinition, observed map[string]Observed, addon string) []Need {
+	running, asked := RunningVersion(def, observed), RunningVersion(def, asAsked(observed))
+	needs := NeedsAt(def, running, addon)
+	if asked != running {
+		needs = append(needs, NeedsAt(def, asked, addon)...)
+	}
+	return needs
+}
+
+// versioned names, sorted, the add-ons that a definition needs in certain versions.
+func versioned(def *v1alpha1.AddonDefinition) []string {
+	names := map[string]bool{}
+	for _, requirement := range def.Spec.Requires {
+		if requirement.Addon != "" && requirement.Version != "" {
+			names[requirement.Addon] = true
+		}
+	}
+	for i := range def.Spec.Versions {
+		for _, requirement := range def.Spec.Versions[i].Requires {
+			names[requirement.Addon] = true
+		}
+	}
+	return sortedKeys(names)
 }

@@ -2,11 +2,9 @@ package addons
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -16,16 +14,33 @@ import (
 
 // Plan is what has to change for an Installer, and why.
 type Plan struct {
-	// Changes that can be made, in order: first what ends a removal; then installs and changes, each after what it depends on; then
-	// removals, each before what it depends on.
+	// Changes in order: first what ends a removal; then installs and changes, each after what it depends on; then removals, each before
+	// what it depends on. Some of them have to wait for others.
 	Changes []PlannedChange
-	// Held names the add-ons that wait for another one's problem to be solved, with the reason.
-	Held map[string]string
-	// Guarded says what of the changes needs a person's approval first; empty when nothing does.
+	// Pins tie Addons to the definition that they run by, and change nothing else. They need no approval: it is what later ones rest on.
+	Pins []PlannedChange
+	// Guarded says what of the changes needs a person's approval under any policy; empty when nothing does.
 	Guarded string
-	// Digest identifies the changes together with everything that is written for them, and the Installer's spec as it was when they
-	// were planned.
+	// Kubernetes is the cluster's version, without suffixes; empty when unknown.
+	Kubernetes string
+	// Digest identifies the changes together with everything that is written for them, and what they rest on: the Installer's spec, the
+	// definitions, Kubernetes, and the Addons as they are.
 	Digest string
+}
+
+// Due lists the changes that wait for no other.
+func (p Plan) Due() []PlannedChange {
+	return slices.DeleteFunc(slices.Clone(p.Changes), func(change PlannedChange) bool { return change.Waits != "" })
+}
+
+// Waits says why the change of an add-on has to wait; empty when it does not, or there is none.
+func (p Plan) Waits(addon string) string {
+	for i := range p.Changes {
+		if p.Changes[i].Addon == addon {
+			return p.Changes[i].Waits
+		}
+	}
+	return ""
 }
 
 // PlannedChange is a change and the Addon spec that brings it about.
@@ -33,45 +48,86 @@ type PlannedChange struct {
 	v1alpha1.Change
 
 	Spec v1alpha1.AddonSpec
+	// Stage is a version to go to first, where others have to move before the wanted one; empty when there is none.
+	Stage string
 	// Of identifies the Addon as it is before the change, so that what is approved for it is not approved for good; empty when there is
 	// none.
 	Of string
+}
+
+// Now is the spec to write for the change now.
+func (c *PlannedChange) Now() v1alpha1.AddonSpec {
+	spec := c.Spec
+	if c.Stage != "" {
+		spec.Version = c.Stage
+	}
+	return spec
 }
 
 // MakePlan compares a resolution with the Addons that there are. Running gives the version that each add-on runs at, as
 // observed; an add-on that is missing in it runs none. An entry with a problem changes nothing: its Addon, if any, stays as it is, and
 // is not removed any more.
 func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution, running map[string]string) Plan {
-	existing := map[string]*v1alpha1.Addon{}
-	for _, addon := range world.Addons {
-		existing[addon.Name] = addon
-	}
-	plan := Plan{Changes: putBack(installer, resolution.Problems, existing, running), Held: map[string]string{}}
-	owners := Owners(world.Installers, world.Addons)
-	holds := holds{world: world, existing: existing, leaving: leaving(world, owners), causes: map[string]string{}}
-	for _, problem := range resolution.Problems {
-		if existing[problem.Addon] == nil {
-			holds.causes[problem.Addon] = fmt.Sprintf("the entry of %q has a problem; correct that first", problem.Addon)
-		}
-	}
+	p := newPlanner(world, installer, resolution, running)
+	plan := Plan{Changes: p.putBack(), Kubernetes: newPlatform(world.Kubernetes).kubernetes.String()}
 	for i := range resolution.Addons {
-		addon := &resolution.Addons[i]
-		change, needed := planAddon(world, addon, existing[addon.Name], running[addon.Name])
-		if reason := holds.change(resolution, change, addon, running); reason != "" {
-			plan.Held[addon.Name] = reason
-		} else if needed {
+		if change, needed := p.change(&resolution.Addons[i]); needed {
 			plan.Changes = append(plan.Changes, change)
 		}
 	}
-	plan.Changes = append(plan.Changes, removals(world, installer, owners, running)...)
+	plan.Changes = append(plan.Changes, p.removals()...)
 	for i := range plan.Changes {
-		plan.Changes[i].Gates = gatesOf(world, &plan.Changes[i])
-		if addon := existing[plan.Changes[i].Addon]; addon != nil {
-			plan.Changes[i].Of = fmt.Sprintf("%s/%d", addon.UID, addon.Generation)
+		p.complete(&plan.Changes[i])
+	}
+	plan.Pins = p.pins()
+	plan.Guarded, plan.Digest = guard(world, installer, p.owners, plan.Changes), digest(installer, plan)
+	return plan
+}
+
+// planner compares what an Installer wants with what is there.
+type planner struct {
+	world      World
+	installer  *v1alpha1.Installer
+	resolution Resolution
+	running    map[string]string
+	existing   map[string]*v1alpha1.Addon
+	owners     map[string]string
+	needs      map[string][]Need // by the add-on that others need
+	leaving    []string
+	causes     map[string]string // add-on that cannot be installed yet: the root cause
+}
+
+func newPlanner(world World, installer *v1alpha1.Installer, resolution Resolution, running map[string]string) *planner {
+	p := &planner{
+		world: world, installer: installer, resolution: resolution, running: running,
+		existing: map[string]*v1alpha1.Addon{}, owners: Owners(world.Installers, world.Addons), needs: map[string][]Need{}, causes: map[string]string{},
+	}
+	for _, addon := range world.Addons {
+		p.existing[addon.Name] = addon
+		def, err := world.Catalog.Get(addon.Name)
+		if err != nil || running[addon.Name] == "" {
+			continue
+		}
+		for _, requirement := range def.Spec.Requires {
+			p.needs[requirement.Addon] = append(p.needs[requirement.Addon], NeedsAt(def, running[addon.Name], requirement.Addon)...)
 		}
 	}
-	plan.Guarded, plan.Digest = guard(world, installer, owners, plan.Changes), digest(installer, plan.Changes)
-	return plan
+	p.leaving = leaving(world, p.owners)
+	for _, problem := range resolution.Problems {
+		if p.existing[problem.Addon] == nil {
+			p.causes[problem.Addon] = fmt.Sprintf("the entry of %q has a problem; correct that first", problem.Addon)
+		}
+	}
+	return p
+}
+
+// complete adds what people should know of a change, and what it rests on.
+func (p *planner) complete(change *PlannedChange) {
+	change.Gates = gatesOf(p.world, change)
+	change.Definition = p.world.Catalog.Digest(change.Addon)
+	if addon := p.existing[change.Addon]; addon != nil {
+		change.Of = fmt.Sprintf("%s/%d", addon.UID, addon.Generation)
+	}
 }
 
 // leaving names, sorted, the add-ons that are there and that nobody wants any more.
@@ -84,125 +140,6 @@ func leaving(world World, owners map[string]string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func planAddon(world World, addon *Resolved, existing *v1alpha1.Addon, running string) (PlannedChange, bool) {
-	change := PlannedChange{Change: v1alpha1.Change{Addon: addon.Name, From: running, To: addon.Spec.Version}, Spec: addon.Spec}
-	switch {
-	case existing == nil:
-		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted and not there"
-	case SpecEqual(existing.Spec, addon.Spec):
-		return change, false
-	case existing.Spec.State != v1alpha1.Present:
-		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted again"
-	case running == "" && existing.Spec.Version != addon.Spec.Version:
-		change.Action, change.Reason = v1alpha1.ActionUpgrade, fmt.Sprintf("another version is wanted before %s runs", existing.Spec.Version)
-	case running != "" && running != addon.Spec.Version:
-		change.Action = v1alpha1.ActionUpgrade
-		change.Path, change.Reason = pathAndReason(world, addon, running)
-	case existing.Spec.Installer != addon.Spec.Installer:
-		change.Action, change.Reason = v1alpha1.ActionReconfigure, fmt.Sprintf("Installer %q hands it over", existing.Spec.Installer)
-	default:
-		change.Action, change.Reason = v1alpha1.ActionReconfigure, "its values or charts change"
-	}
-	return change, true
-}
-
-// putBack ends the removal of add-ons that are listed again, in entries that cannot be acted on. They stay as they were.
-func putBack(installer *v1alpha1.Installer, problems []Problem, existing map[string]*v1alpha1.Addon, running map[string]string) []PlannedChange {
-	var changes []PlannedChange
-	for _, problem := range problems {
-		addon := existing[problem.Addon]
-		if addon == nil || addon.Spec.State != v1alpha1.Absent || addon.Spec.Installer != installer.Name {
-			continue
-		}
-		spec := *addon.Spec.DeepCopy()
-		spec.State = v1alpha1.Present
-		changes = append(changes, PlannedChange{
-			Change: v1alpha1.Change{
-				Addon: addon.Name, Action: v1alpha1.ActionInstall, From: running[addon.Name], To: spec.Version,
-				Reason: "it is wanted again, and stays as it was until its entry makes sense",
-			},
-			Spec: spec,
-		})
-	}
-	return changes
-}
-
-// gatesOf names the gates that a change has to pass.
-func gatesOf(world World, change *PlannedChange) []string {
-	moment := map[v1alpha1.Action]v1alpha1.Moment{
-		v1alpha1.ActionInstall: v1alpha1.MomentInstall, v1alpha1.ActionUpgrade: v1alpha1.MomentUpgrade, v1alpha1.ActionRemove: v1alpha1.MomentRemove,
-	}[change.Action]
-	def, err := world.Catalog.Get(change.Addon)
-	if err != nil || moment == "" {
-		return nil
-	}
-	var names []string
-	for _, gate := range gatesAt(def, moment) {
-		names = append(names, gate.Name)
-	}
-	return names
-}
-
-// pathAndReason says also why there is no path, if so: the change is made nevertheless, and held by the add-on itself.
-func pathAndReason(world World, addon *Resolved, running string) ([]string, string) {
-	const reason = "another version is wanted"
-	def, err := world.Catalog.Get(addon.Name)
-	if err != nil {
-		return nil, reason
-	}
-	path, err := Path(def, running, addon.Spec.Version, Limits{Kubernetes: world.Kubernetes})
-	if err != nil {
-		return nil, reason + ", but " + err.Error()
-	}
-	return path, reason
-}
-
-// removals marks as Absent, or as Orphaned, the Installer's Addons that no Installer lists any more. The order is for people to read:
-// each Addon waits for its own dependents. An Installer that was deleted and not confirmed to be removes nothing.
-func removals(world World, installer *v1alpha1.Installer, owners, running map[string]string) []PlannedChange {
-	if installer.DeletionTimestamp != nil && !Confirmed(installer) {
-		return nil
-	}
-	action, state, reason := v1alpha1.ActionRemove, v1alpha1.Absent, "it left spec.addons"
-	if installer.DeletionTimestamp != nil {
-		reason = fmt.Sprintf("Installer %q is being deleted", installer.Name)
-		if installer.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
-			action, state = v1alpha1.ActionOrphan, v1alpha1.Orphaned
-		}
-	}
-	var changes []PlannedChange
-	for _, addon := range world.Addons {
-		if addon.Spec.Installer != installer.Name || owners[addon.Name] != "" || addon.Spec.State == state {
-			continue
-		}
-		spec := *addon.Spec.DeepCopy()
-		spec.State = state
-		changes = append(changes, PlannedChange{
-			Change: v1alpha1.Change{Addon: addon.Name, Action: action, From: running[addon.Name], Reason: reason},
-			Spec:   spec,
-		})
-	}
-	position := removalPositions(world, changes)
-	slices.SortFunc(changes, func(a, b PlannedChange) int {
-		return cmp.Or(cmp.Compare(position[b.Addon], position[a.Addon]), strings.Compare(a.Addon, b.Addon))
-	})
-	return changes
-}
-
-// removalPositions are places in the order of installs. An add-on without a definition has one, too: others may require it by name.
-func removalPositions(world World, changes []PlannedChange) map[string]int {
-	leaving := map[string]*v1alpha1.AddonDefinition{}
-	for _, change := range changes {
-		leaving[change.Addon], _ = world.Catalog.Get(change.Addon)
-	}
-	ordered, _ := order(dependenciesAmong(leaving))
-	position := map[string]int{}
-	for i, name := range ordered {
-		position[name] = i
-	}
-	return position
 }
 
 // SpecEqual compares Addon specs by meaning: the text of values may differ where their content does not.
@@ -238,10 +175,11 @@ func canonicalJSON(values *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: text}
 }
 
-func digest(installer *v1alpha1.Installer, changes []PlannedChange) string {
-	parts := []any{edition(installer)}
-	for i := range changes {
-		parts = append(parts, PlannedChange{Change: changes[i].Change, Spec: canonical(changes[i].Spec), Of: changes[i].Of})
+func digest(installer *v1alpha1.Installer, plan Plan) string {
+	parts := []any{edition(installer), plan.Kubernetes}
+	for _, change := range plan.Changes {
+		change.Waits, change.Stage, change.Spec = "", "", canonical(change.Spec)
+		parts = append(parts, change)
 	}
 	return digestOf(parts...)
 }

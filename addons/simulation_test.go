@@ -164,7 +164,7 @@ func (c *cluster) installerPass(subject *v1alpha1.Installer, writes int) bool {
 	if !reflect.DeepEqual(approval.Record, subject.Status.Approved) {
 		acts = append(acts, func() bool { subject.Status.Approved = approval.Record; return true })
 	}
-	for _, change := range plan.Changes {
+	for _, change := range append(plan.Pins, plan.Due()...) {
 		acts = append(acts, func() bool { c.writeAddon(subject, change); return true })
 	}
 	for _, act := range acts[:min(writes, len(acts))] {
@@ -183,7 +183,8 @@ func (c *cluster) writeAddon(subject *v1alpha1.Installer, change PlannedChange) 
 		addon.UID = c.uid()
 	}
 	addon = addon.DeepCopy()
-	addon.Spec = *change.Spec.DeepCopy()
+	spec := change.Now()
+	addon.Spec = *spec.DeepCopy()
 	addon.Generation++
 	c.addons[change.Addon] = addon
 }
@@ -195,7 +196,12 @@ func (c *cluster) observe(name string) Observation {
 	if err != nil {
 		o.Problem = err.Error()
 	}
-	o.Definition = def
+	o.Definition, o.Digest = def, catalog.Digest(name)
+	for _, other := range sortedKeys(c.addons) {
+		if needing, err := catalog.Get(other); err == nil {
+			o.Needs = append(o.Needs, NeedsBy(needing, c.observed(other), name)...)
+		}
+	}
 	dependents := map[string]bool{}
 	for _, release := range c.releases {
 		for _, needed := range release.dependsOn {

@@ -61,11 +61,14 @@ func (s *story) plan() bool {
 	if plan.Guarded != "" && s.approve(s.installers[0]) {
 		s.say("  approve %s", plan.Guarded)
 	}
-	for _, change := range plan.Changes {
+	for _, change := range plan.Due() {
 		s.say("  plan    %s", changeLine(change))
 	}
-	for _, name := range sortedKeys(plan.Held) {
-		s.news(name, "  held    %s %s", name, plan.Held[name])
+	for _, change := range plan.Changes {
+		if change.Waits == "" {
+			continue
+		}
+		s.news(change.Addon, "  held    %s %s", change.Addon, change.Waits)
 	}
 	return s.installerPass(s.installers[0], 100)
 }

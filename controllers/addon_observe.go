@@ -25,6 +25,7 @@ func (r *AddonReconciler) observe(ctx context.Context, addon *v1alpha1.Addon) (a
 	if o.Definition, err = catalog.Get(addon.Name); err != nil {
 		o.Problem = err.Error()
 	}
+	o.Digest = catalog.Digest(addon.Name)
 	if o.Releases, err = r.observeReleases(ctx, addon.Name); err != nil {
 		return o, err
 	}
@@ -36,10 +37,27 @@ func (r *AddonReconciler) observe(ctx context.Context, addon *v1alpha1.Addon) (a
 			return o, err
 		}
 	}
-	if o.Definition != nil {
-		o.Dependencies, err = r.dependencies(ctx, catalog, o.Definition)
+	if o.Definition == nil {
+		return o, nil
 	}
+	if o.Needs, err = r.needs(ctx, catalog, addon.Name); err != nil {
+		return o, err
+	}
+	o.Dependencies, err = r.dependencies(ctx, catalog, o.Definition)
 	return o, err
+}
+
+// needs finds what other add-ons demand of the version of one.
+func (r *AddonReconciler) needs(ctx context.Context, catalog addons.Catalog, name string) ([]addons.Need, error) {
+	var needs []addons.Need
+	for _, other := range catalog.Requiring(name) {
+		releases, err := r.observeReleases(ctx, other.Name)
+		if err != nil {
+			return nil, err
+		}
+		needs = append(needs, addons.NeedsBy(other, releases, name)...)
+	}
+	return needs, nil
 }
 
 func (r *AddonReconciler) observeReleases(ctx context.Context, addon string) (map[string]addons.Observed, error) {

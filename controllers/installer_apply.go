@@ -25,9 +25,9 @@ func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 	}
 	specs := map[string]v1alpha1.AddonSpec{}
 	var names []string
-	for _, change := range in.plan.Changes {
+	for _, change := range in.plan.Due() {
 		names = append(names, change.Addon)
-		specs[change.Addon] = change.Spec
+		specs[change.Addon] = change.Now()
 		logf.FromContext(ctx).Info("Changing an add-on", "addon", change.Addon, "action", change.Action, "reason", change.Reason)
 	}
 	for _, addon := range in.owned() {
@@ -42,6 +42,19 @@ func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 		}
 	}
 	return r.passOn(ctx, in, names)
+}
+
+// pin ties Addons to the definitions that they run by, before anybody is shown a plan that rests on them.
+func (r *InstallerReconciler) pin(ctx context.Context, in intent) error {
+	for _, change := range in.plan.Pins {
+		if in.live[change.Addon] == nil {
+			continue
+		}
+		if err := r.writeAddon(ctx, in.installer, in.live[change.Addon], change.Addon, change.Spec); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // passOn hands a request to reconcile now to every Addon, once. It is not part of what is applied: an Addon can be asked by itself

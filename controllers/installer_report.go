@@ -27,6 +27,9 @@ func (r *InstallerReconciler) report(ctx context.Context, in intent, applyErr er
 	status.ObservedGeneration = installer.Generation
 	status.LastHandledReconcileAt = installer.Annotations[meta.ReconcileRequestAnnotation]
 	status.Plan = plan(in)
+	if in.heldBack() {
+		status.Approved = in.approval.Record
+	}
 	status.Addons = r.since(status.Addons, summaries(in))
 	apimeta.SetStatusCondition(&status.Conditions, resolvedCondition(in))
 	in.setApproved(&status.Conditions)
@@ -70,7 +73,7 @@ func plan(in intent) *v1alpha1.Plan {
 	if !in.heldBack() || len(in.plan.Changes) == 0 {
 		return nil
 	}
-	result := &v1alpha1.Plan{Digest: in.plan.Digest}
+	result := &v1alpha1.Plan{Digest: in.plan.Digest, Kubernetes: in.plan.Kubernetes, Differences: in.approval.Differences}
 	for _, change := range in.plan.Changes {
 		result.Changes = append(result.Changes, change.Change)
 	}
@@ -120,7 +123,7 @@ func summaries(in intent) []v1alpha1.AddonSummary {
 	for _, resolved := range in.resolution.Addons {
 		summary := in.summarize(resolved.Name)
 		summary.DesiredVersion = resolved.Spec.Version
-		if held := in.plan.Held[resolved.Name]; held != "" {
+		if held := in.plan.Waits(resolved.Name); held != "" {
 			summary.State, summary.Message = v1alpha1.StateBlocked, held
 		}
 		result, listed[resolved.Name] = append(result, summary), true

@@ -98,7 +98,7 @@ func (in intent) ready(name string) bool {
 
 // moving says whether anything that is not ready will change by itself.
 func (in intent) moving(summaries []v1alpha1.AddonSummary) bool {
-	if len(in.plan.Changes) > 0 {
+	if len(in.plan.Due()) > 0 {
 		return true
 	}
 	for _, summary := range summaries {

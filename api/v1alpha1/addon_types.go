@@ -174,6 +174,7 @@ const (
 	BlockerGate            = "Gate"
 	BlockerHealth          = "Health"
 	BlockerHelmRelease     = "HelmRelease"
+	BlockerInstaller       = "Installer"
 )
 
 // Blocker is one link of the chain of what holds an add-on back.

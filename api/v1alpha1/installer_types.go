@@ -104,7 +104,8 @@ type InstallerStatus struct {
 	// plan lists what remains to be changed; no changes means that the Addons say what the spec asks for.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
-	// approved is the plan that was approved and is being carried out. It outlives the operator's death halfway.
+	// approved is the plan that was approved last and is being carried out, or that is void by now. It outlives the operator's death
+	// halfway.
 	// +optional
 	Approved *ApprovedPlan `json:"approved,omitempty"`
 	// removed has a receipt for each of the last add-ons that have gone, the newest last; at most 10.
@@ -141,8 +142,8 @@ type ApprovedPlan struct {
 type ApprovedChange struct {
 	Change `json:",inline"`
 
-	// digest identifies what the change brings about.
-	// +required
+	// digest identifies what the change brings about; absent where the plan was void before anything of it could be done.
+	// +optional
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -152,6 +153,9 @@ type Plan struct {
 	// another one: a definition, the cluster's Kubernetes, what runs, or a change in the plan.
 	// +optional
 	Digest string `json:"digest,omitempty"`
+	// kubernetes is the version of the cluster that the plan was made for; absent if that was unknown.
+	// +optional
+	Kubernetes string `json:"kubernetes,omitempty"`
 	// changes in the order in which they are made.
 	// +optional
 	// +listType=map
