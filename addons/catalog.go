@@ -59,7 +59,7 @@ func (c Catalog) findRequiring() map[string][]*v1alpha1.AddonDefinition {
 		if err != nil {
 			continue
 		}
-		for _, required := range versioned(def) {
+		for _, required := range NeededVersions(def) {
 			requiring[required] = append(requiring[required], def)
 		}
 	}

@@ -44,7 +44,7 @@ func changed(before, now *v1alpha1.Change) []string {
 	if before.Definition != now.Definition {
 		lines = append(lines, fmt.Sprintf("the AddonDefinition of %s has changed", now.Addon))
 	}
-	if before.Action != now.Action || before.To != now.To || !slices.Equal(before.Path, now.Path) && !isRest(now.Path, before.Path) {
+	if before.Action != now.Action || before.To != now.To || !slices.Equal(before.Path, now.Path) && !(before.From != now.From && isRest(now.Path, before.Path)) {
 		lines = append(lines, fmt.Sprintf("%s is now: %s", changeInWords(before), changeInWords(now)))
 	}
 	return lines

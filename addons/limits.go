@@ -92,8 +92,8 @@ func NeedsBy(def *v1alpha1.AddonDefinition, observed map[string]Observed, addon 
 	return needs
 }
 
-// versioned names, sorted, the add-ons that a definition needs in certain versions.
-func versioned(def *v1alpha1.AddonDefinition) []string {
+// NeededVersions names, sorted, the add-ons that a definition needs in certain versions.
+func NeededVersions(def *v1alpha1.AddonDefinition) []string {
 	names := map[string]bool{}
 	for _, requirement := range def.Spec.Requires {
 		if requirement.Addon != "" && requirement.Version != "" {

@@ -59,6 +59,8 @@ type Observed struct {
 	// ChartVersion and Revision are those of the newest deployed Helm release; empty and 0 when none is.
 	ChartVersion string
 	Revision     int64
+	// ValuesDigest identifies the values of the newest deployed Helm release, as Flux saw them.
+	ValuesDigest string
 	// Token changes with every new state that a dependent may have to be told of.
 	Token string
 	// Requested is the last token with which Flux was asked to reconcile, and Handled the last one that it has seen.

@@ -18,6 +18,10 @@ type Summary struct {
 	Gates     []v1alpha1.GateStatus
 	// Health is nil while it has not been asked for: the add-on has no health checks, or does not run.
 	Health *Finding
+	// Good is what runs, where it is settled and healthy; nil otherwise.
+	Good *v1alpha1.LastGood
+	// Retired says that the version that runs is deprecated or withdrawn; nil when it is neither.
+	Retired *Retired
 	// Stalled says that nothing will move until a person acts.
 	Stalled bool
 }
@@ -28,7 +32,7 @@ func Summarize(o Observation, d Decision) Summary {
 	if o.Definition != nil {
 		s.Version = RunningVersion(o.Definition, o.Releases)
 	}
-	s.Releases, s.Gates, s.Health = releaseStatuses(o), gateStatuses(o), health(o)
+	s.Releases, s.Gates, s.Health, s.Retired = releaseStatuses(o), gateStatuses(o), health(o), runsRetired(o, s.Version)
 	switch {
 	case d.Hold != nil:
 		s.hold(o, d.Hold)
@@ -39,7 +43,7 @@ func Summarize(o Observation, d Decision) Summary {
 	case s.Health != nil && !s.Health.Passed:
 		s.unhealthy(o)
 	case Settled(o.Definition, o.Addon.Spec.Version, o.Releases):
-		s.State, s.Message, s.Path = v1alpha1.StateReady, "running "+o.Addon.Spec.Version, nil
+		s.State, s.Message, s.Path, s.Good = v1alpha1.StateReady, "running "+o.Addon.Spec.Version, nil, good(o, s.Version)
 	default:
 		s.unsettled(o, d)
 	}

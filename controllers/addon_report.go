@@ -55,11 +55,31 @@ func (r *AddonReconciler) fill(status *v1alpha1.AddonStatus, addon *v1alpha1.Add
 	status.Releases = summary.Releases
 	status.BlockedBy = r.since(status.BlockedBy, summary.BlockedBy)
 	status.Gates = r.gatesSince(status.Gates, summary.Gates)
+	if summary.Good != nil {
+		status.LastGood = summary.Good
+	}
+	setRetired(&status.Conditions, summary.Retired, addon.Generation)
 	judge(summary).setConditions(&status.Conditions, addon.Generation)
 	setChecked(&status.Conditions, v1alpha1.ConditionGatesPassed, gatesPassed(summary), addon.Generation)
 	if summary.Health != nil || summary.Version == "" {
 		setChecked(&status.Conditions, v1alpha1.ConditionHealthy, summary.Health, addon.Generation)
 	}
+}
+
+// setRetired writes the condition that tells of a version that should not run any more; none where it may.
+func setRetired(conditions *[]metav1.Condition, retired *addons.Retired, generation int64) {
+	if retired == nil {
+		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionSupportedVersion)
+		return
+	}
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionSupportedVersion, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDeprecated,
+		Message: oneLine(retired.Message), ObservedGeneration: generation,
+	}
+	if retired.Withdrawn {
+		condition.Reason = v1alpha1.ReasonWithdrawn
+	}
+	apimeta.SetStatusCondition(conditions, condition)
 }
 
 // setChecked writes a condition that says whether checks pass; none without a finding.

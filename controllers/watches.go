@@ -133,13 +133,20 @@ func (r *AddonReconciler) requestsBy(ctx context.Context, index, value string) [
 	return requests
 }
 
-// mapAddon leads from an Addon to those that need it, and to those on their way out that it needs: they pass on what it reports, and may
-// wait for it to come or go.
+// mapAddon leads from an Addon to those that need it, to those of which it needs certain versions, and to those on their way out that it
+// needs: they pass on what it reports, and may wait for it to come, move or go.
 func (r *AddonReconciler) mapAddon(ctx context.Context, object client.Object) []reconcile.Request {
 	requests := r.mapDefinitions(ctx, func(def *v1alpha1.AddonDefinition, catalog addons.Catalog) bool {
 		provider, err := catalog.Get(object.GetName())
 		return err == nil && addons.MayNeed(def, provider)
 	})
+	if catalog, err := r.Catalog.Current(ctx); err == nil {
+		if def, err := catalog.Get(object.GetName()); err == nil {
+			for _, name := range addons.NeededVersions(def) {
+				requests = append(requests, request(name))
+			}
+		}
+	}
 	var list helmv2.HelmReleaseList
 	if err := r.Client.List(ctx, &list, client.InNamespace(v1alpha1.Namespace), client.MatchingFields{indexAddon: object.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
 		return requests

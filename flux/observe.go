@@ -47,7 +47,7 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	}
 	r := report{hr: hr, sources: sources, history: newestFirst(hr.Status.History)}
 	if snapshot := r.deployed(); snapshot != nil {
-		o.ChartVersion, o.Revision = snapshot.ChartVersion, int64(snapshot.Version)
+		o.ChartVersion, o.Revision, o.ValuesDigest = snapshot.ChartVersion, int64(snapshot.Version), snapshot.ConfigDigest
 	}
 	if len(r.history) > 0 {
 		o.Chart, o.TargetNamespace = r.history[0].ChartName, r.history[0].Namespace

@@ -21,7 +21,7 @@ func TestObserveReportsTheSpec(t *testing.T) {
 
 	assert.Equal(t, addons.Observed{
 		Name: "web", UID: "uid", Namespace: "web-system", Phase: addons.PhaseSettled, Message: upgraded,
-		AskedChart: "webapp", AskedVersion: "1.0.0", ChartVersion: "1.0.0", Revision: 3, Token: "4.3",
+		AskedChart: "webapp", AskedVersion: "1.0.0", ChartVersion: "1.0.0", Revision: 3, ValuesDigest: "sha256:values", Token: "4.3",
 		Requested: "token", Handled: "handled", Chart: "webapp", TargetNamespace: "web-system", DependsOn: []string{"openebs", "cert-manager"},
 	}, Observe(w.hr, w.sources()))
 }
