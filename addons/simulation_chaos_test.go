@@ -69,6 +69,9 @@ func (c *cluster) edits() map[string]func(*rapid.T) {
 		"policy": c.drawInstaller(func(t *rapid.T, i *v1alpha1.Installer) {
 			i.Spec.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{"", v1alpha1.DeletionRemove, v1alpha1.DeletionOrphan}).Draw(t, "policy")
 		}),
+		"approval": c.drawInstaller(func(t *rapid.T, i *v1alpha1.Installer) {
+			i.Spec.Approval = rapid.SampledFrom([]v1alpha1.ApprovalPolicy{"", v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}).Draw(t, "approval")
+		}),
 		"make an Installer": func(*rapid.T) { c.makeInstaller() },
 	}
 }

@@ -22,8 +22,14 @@ func (c *cluster) approve(subject *v1alpha1.Installer) bool {
 		if change.Action == v1alpha1.ActionRemove {
 			c.approved[c.removalOf(subject, change.Addon)] = true
 		}
+		c.approved[agreement(subject, change)] = true
 	}
 	return true
+}
+
+// agreement identifies a change that one edit of an Installer asks for.
+func agreement(subject *v1alpha1.Installer, change PlannedChange) string {
+	return fmt.Sprintf("%s %s %d: %s %s", subject.Name, subject.UID, subject.Generation, change.Addon, digestOf(canonical(change.Spec)))
 }
 
 // allow has a person allow the replacements that an add-on asks for now. It returns whether it asked for any.

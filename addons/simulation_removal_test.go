@@ -69,6 +69,7 @@ func TestWhatAClosedGateKeepsIsNotTouched(t *testing.T) {
 		}
 		for _, subject := range c.installers {
 			lists[subject.Name], subject.Spec.Addons = subject.Spec.Addons, nil
+			subject.Generation++
 		}
 		c.settleWillingly()
 		if left := slices.Sorted(maps.Keys(c.addons)); !slices.Equal(left, sortedKeys(staying)) {
@@ -82,8 +83,9 @@ func TestWhatAClosedGateKeepsIsNotTouched(t *testing.T) {
 		runs, deleted := c.runs(staying), c.deleted
 		for _, subject := range c.installers {
 			subject.Spec.Addons = lists[subject.Name]
+			subject.Generation++
 		}
-		c.settle()
+		c.settleWillingly()
 		c.requireSettled()
 		if now := c.runs(staying); !maps.Equal(now, runs) || c.deleted != deleted {
 			t.Fatalf("%d HelmReleases were deleted to put everything back, and what stayed was %v and is %v", c.deleted-deleted, runs, now)
