@@ -87,7 +87,7 @@ func approvable(installer *v1alpha1.Installer, plan Plan) []v1alpha1.ApprovedCha
 	changes := make([]v1alpha1.ApprovedChange, 0, len(plan.Changes))
 	for i := range plan.Changes {
 		change := v1alpha1.ApprovedChange{Change: plan.Changes[i].Change, Digest: digestOf(edition(installer), plan.Changes[i].Addon, canonical(plan.Changes[i].Spec))}
-		change.Waits = ""
+		change.Change.Waits = ""
 		changes = append(changes, change)
 	}
 	return changes

@@ -31,6 +31,8 @@ type Observation struct {
 	Kubernetes string
 	// Needs are what other add-ons that run demand of this one's version.
 	Needs []Need
+	// Migrations are those of the add-on, by name.
+	Migrations map[string]MigrationState
 	// Owners and Charts hold, by release, what a decision has asked for.
 	Owners map[string]OwnerFinding
 	Charts map[string]ChartFinding
@@ -75,6 +77,8 @@ type Decision struct {
 	// Force maps releases to the token with which Flux is made to upgrade once more, since it would report a failure that is over
 	// for ever.
 	Force map[string]string
+	// Migrate is a Migration that has to be made; nil when none has.
+	Migrate *MigrationRun
 	// Delete names HelmReleases to delete now.
 	Delete []string
 	// LetGo names HelmReleases that Flux is done with, and that are to be made anew.
@@ -94,6 +98,8 @@ type Hold struct {
 	By      v1alpha1.Blocker
 	// Chain continues By down to the root cause.
 	Chain []v1alpha1.Blocker
+	// Stalled says that nothing will move until a person acts.
+	Stalled bool
 }
 
 // Decide is a pure function of what was observed: killed and started anew, the operator decides the same.

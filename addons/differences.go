@@ -22,7 +22,7 @@ func differences(approved *v1alpha1.ApprovedPlan, installer *v1alpha1.Installer,
 	}
 	before := map[string]*v1alpha1.Change{}
 	for i := range approved.Changes {
-		before[approved.Changes[i].Addon] = &approved.Changes[i].Change
+		before[approved.Changes[i].Change.Addon] = &approved.Changes[i].Change
 	}
 	for i := range plan.Changes {
 		change := &plan.Changes[i].Change
@@ -44,7 +44,8 @@ func changed(before, now *v1alpha1.Change) []string {
 	if before.Definition != now.Definition {
 		lines = append(lines, fmt.Sprintf("the AddonDefinition of %s has changed", now.Addon))
 	}
-	if before.Action != now.Action || before.To != now.To || !slices.Equal(before.Path, now.Path) && !(before.From != now.From && isRest(now.Path, before.Path)) {
+	goesOn := before.From != now.From && isRest(now.Path, before.Path) // of what was approved
+	if before.Action != now.Action || before.To != now.To || !goesOn && !slices.Equal(before.Path, now.Path) {
 		lines = append(lines, fmt.Sprintf("%s is now: %s", changeInWords(before), changeInWords(now)))
 	}
 	return lines

@@ -17,7 +17,7 @@ func decideVersion(o Observation, d *Decision) {
 	case findVersion(o.Definition, wanted) == nil:
 		d.Hold = holdDefinition(o, fmt.Sprintf("version %s of %q is not in the catalogue any more; add it to the AddonDefinition, or choose another version", wanted, o.Addon.Name))
 	case len(o.Releases) == 0 && findVersion(o.Definition, wanted).Withdrawn != "":
-		d.Hold = holdDefinition(o, newLimits(o.limits()).check(findVersion(o.Definition, wanted)).Error())
+		d.Hold = holdDefinition(o, newLimits(limitsOf(o)).check(findVersion(o.Definition, wanted)).Error())
 	case !anyDeployed(o.Releases):
 		d.Path = []string{wanted}
 		if d.Hold = d.holdInstall(o); d.Hold == nil {
@@ -35,7 +35,7 @@ func decideVersion(o Observation, d *Decision) {
 
 // decideHop moves on from a version that runs.
 func decideHop(o Observation, d *Decision, asked string) {
-	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, o.limits())
+	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, limitsOf(o))
 	d.Path = path
 	switch {
 	case err != nil:
@@ -62,7 +62,10 @@ func (d *Decision) holdNext(o Observation, next string) *Hold {
 	if hold := d.holdUnhealthy(o, next); hold != nil {
 		return hold
 	}
-	return d.holdGates(o, v1alpha1.MomentUpgrade)
+	if hold := d.holdGates(o, v1alpha1.MomentUpgrade); hold != nil {
+		return hold
+	}
+	return d.holdMigrations(o, next)
 }
 
 // finishHop goes through with an install or a hop that has begun, whatever is wanted by now: its data may have changed
@@ -70,7 +73,7 @@ func (d *Decision) holdNext(o Observation, next string) *Hold {
 func finishHop(o Observation, d *Decision, asked string) {
 	wanted := o.Addon.Spec.Version
 	d.Version = asked
-	rest, err := Path(o.Definition, asked, wanted, o.limits())
+	rest, err := Path(o.Definition, asked, wanted, limitsOf(o))
 	d.Path = append([]string{asked}, rest...)
 	if err != nil {
 		d.Hold = holdUnsettled(o, asked, fmt.Sprintf("the upgrade to %s has begun and is finished first (%s); after that, %s", asked, firstUnsettled(o), err))
@@ -78,14 +81,14 @@ func finishHop(o Observation, d *Decision, asked string) {
 	if _, failing := firstIn(o, PhaseFailing); !failing || d.Running == "" {
 		return
 	}
-	path, err := Path(o.Definition, d.Running, wanted, o.limits())
-	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 && d.holdHop(o, path[0]) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil {
+	path, err := Path(o.Definition, d.Running, wanted, limitsOf(o))
+	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 && d.holdHop(o, path[0]) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil && d.holdMigrations(o, path[0]) == nil {
 		d.Version, d.Path, d.Hold = path[0], path, nil
 	}
 }
 
-// limits are what the add-on's versions have to fit.
-func (o Observation) limits() Limits { return Limits{Kubernetes: o.Kubernetes, Needs: o.Needs} }
+// limitsOf are what the add-on's versions have to fit.
+func limitsOf(o Observation) Limits { return Limits{Kubernetes: o.Kubernetes, Needs: o.Needs} }
 
 // holdPath holds an add-on that has no way to its wanted version. If only what other add-ons need is in the way, they have to move first.
 func holdPath(o Observation, running string, problem error) *Hold {
@@ -120,7 +123,7 @@ func pathAhead(o Observation, running string) []string {
 	if running == "" {
 		return []string{o.Addon.Spec.Version}
 	}
-	path, err := Path(o.Definition, running, o.Addon.Spec.Version, o.limits())
+	path, err := Path(o.Definition, running, o.Addon.Spec.Version, limitsOf(o))
 	if err != nil {
 		return nil
 	}

@@ -32,7 +32,7 @@ func runsRetired(o Observation, running string) *Retired {
 
 // successor names the newest version that an add-on could go to.
 func successor(o Observation, running string) string {
-	newest := walker{def: o.Definition, hops: newHops(o.Definition), limits: newLimits(o.limits())}
+	newest := walker{def: o.Definition, hops: newHops(o.Definition), limits: newLimits(limitsOf(o))}
 	to := newest.furthest(running, func(version *v1alpha1.VersionDefinition) bool {
 		return newest.fits(version) && !ParseVersion(version.Version).Prerelease()
 	})

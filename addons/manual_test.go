@@ -233,7 +233,7 @@ func TestTheApprovalOfAPlanIsVoidOnceWhatItRestsOnChanges(t *testing.T) {
 func TestAStagedPlanIsApprovedOnce(t *testing.T) {
 	t.Parallel()
 	m := newManor(t, define("base", versions("1.0.0", "1.1.0", "1.2.0")),
-		define("app", versions("1.0.0", "1.1.0"), requires("base"), demanding("1.0.0", "base", "<1.2"), demanding("1.1.0", "base", ">=1.1")))
+		define("app", versions("1.0.0", "1.1.0"), requires("base"), demanding("1.0.0", "<1.2"), demanding("1.1.0", ">=1.1")))
 	m.list("base@1.0.0", "app@1.0.0")
 	m.pass()
 	m.approve()

@@ -83,7 +83,7 @@ func (p *planner) upgrade(change *PlannedChange, existing *v1alpha1.Addon) {
 	within := Limits{Kubernetes: p.world.Kubernetes, Needs: p.needs[change.Addon]}
 	path, err := Path(def, change.From, change.To, within)
 	if err == nil {
-		change.Path = path
+		change.Path, change.Migrations = path, migrationsOnPath(def, change.From, path)
 		return
 	}
 	path, anyway := Path(def, change.From, change.To, Limits{Kubernetes: p.world.Kubernetes})
@@ -91,7 +91,7 @@ func (p *planner) upgrade(change *PlannedChange, existing *v1alpha1.Addon) {
 		change.Reason += ", but " + anyway.Error()
 		return
 	}
-	change.Path = path
+	change.Path, change.Migrations = path, migrationsOnPath(def, change.From, path)
 	p.stage(change, existing)
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// demanding lets a version need another add-on in a range.
-func demanding(version, addon, within string) edit {
+// demanding lets a version need the add-on "base" in a range.
+func demanding(version, within string) edit {
 	return at(version, func(v *v1alpha1.VersionDefinition) {
-		v.Requires = append(v.Requires, v1alpha1.VersionRequirement{Addon: addon, Version: within})
+		v.Requires = append(v.Requires, v1alpha1.VersionRequirement{Addon: "base", Version: within})
 	})
 }
 
@@ -21,8 +21,8 @@ func TestAnAddOnMovesInStagesWhereOthersNeedIt(t *testing.T) {
 	t.Parallel()
 	base := define("base", versions("1.0.0", "1.1.0", "1.2.0", "1.3.0"))
 	app := define("app", versions("1.0.0", "1.1.0", "1.2.0"), requires("base"),
-		demanding("1.0.0", "base", "<1.2"), demanding("1.1.0", "base", ">=1.1 <1.3"), demanding("1.2.0", "base", ">=1.3"))
-	idle := define("app", versions("1.0.0"), requires("base"), demanding("1.0.0", "base", "<1.2"))
+		demanding("1.0.0", "<1.2"), demanding("1.1.0", ">=1.1 <1.3"), demanding("1.2.0", ">=1.3"))
+	idle := define("app", versions("1.0.0"), requires("base"), demanding("1.0.0", "<1.2"))
 	for name, test := range map[string]struct {
 		app     v1alpha1.AddonDefinition
 		there   []string

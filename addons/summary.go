@@ -57,7 +57,7 @@ func (s *Summary) hold(o Observation, hold *Hold) {
 	if failing, ok := firstIn(o, PhaseFailing); ok && hold.State == v1alpha1.StateUpgrading {
 		s.State, s.Stalled = v1alpha1.StateFailed, failing.Stalled
 	}
-	s.Stalled = s.Stalled || hold.By.Kind == v1alpha1.BlockerAddonDefinition
+	s.Stalled = s.Stalled || hold.Stalled || hold.By.Kind == v1alpha1.BlockerAddonDefinition
 }
 
 // unhealthy speaks of an add-on that runs as wanted and does not work, or not yet.

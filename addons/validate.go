@@ -32,6 +32,7 @@ func validateDefinition(def *v1alpha1.AddonDefinition, compiler *compiler) (map[
 	errs = append(errs, validateConflicts(spec.Child("conflicts"), def)...)
 	errs = append(errs, validateReleases(spec.Child("releases"), def.Spec.Releases)...)
 	errs = append(errs, validateVersions(spec.Child("versions"), def)...)
+	errs = append(errs, compiler.validateMigrations(spec.Child("migrations"), def.Spec.Migrations)...)
 	probes, problems := compiler.probes(spec, &def.Spec)
 	return probes, append(errs, problems...)
 }

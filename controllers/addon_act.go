@@ -21,6 +21,9 @@ func (r *AddonReconciler) act(ctx context.Context, o *addons.Observation, d addo
 			return err
 		}
 	}
+	if err := r.beginMigration(ctx, o.Addon.Name, d.Migrate); err != nil {
+		return err
+	}
 	for i := range d.Write {
 		if o.Releases[d.Write[i].Name].Phase == addons.PhaseDeleting {
 			continue // it is written anew once Flux is done with the old one

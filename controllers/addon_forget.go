@@ -117,6 +117,9 @@ func (r *AddonReconciler) cleanUp(ctx context.Context, o addons.Observation, out
 	if err := r.deleteAll(ctx, &sourcev1.HelmChartList{}, ours); err != nil {
 		return err
 	}
+	if err := r.deleteMigrations(ctx, o.Addon.Name); err != nil {
+		return err
+	}
 	return r.dismiss(ctx, o.Addon)
 }
 

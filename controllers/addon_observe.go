@@ -26,6 +26,9 @@ func (r *AddonReconciler) observe(ctx context.Context, addon *v1alpha1.Addon) (a
 		o.Problem = err.Error()
 	}
 	o.Digest = catalog.Digest(addon.Name)
+	if o.Migrations, err = r.observeMigrations(ctx, addon.Name); err != nil {
+		return o, err
+	}
 	if o.Releases, err = r.observeReleases(ctx, addon.Name); err != nil {
 		return o, err
 	}

@@ -46,7 +46,7 @@ func WaitForKinds(ctx context.Context, config *rest.Config, log logr.Logger) err
 func missingKinds(client discovery.ServerResourcesInterface) error {
 	const flux = "install Flux: flux install --components=source-controller,helm-controller"
 	return errors.Join(
-		missing(client, v1alpha1.GroupVersion, "apply the operator's bundle or chart", "installers", "addons", "addondefinitions"),
+		missing(client, v1alpha1.GroupVersion, "apply the operator's bundle or chart", "installers", "addons", "addondefinitions", "migrations"),
 		missing(client, helmv2.GroupVersion, flux, "helmreleases"),
 		missing(client, sourcev1.GroupVersion, flux, "helmrepositories", "helmcharts"),
 	)

@@ -88,6 +88,7 @@ func (r *AddonReconciler) setup(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AddonDefinition{}, handler.EnqueueRequestsFromMapFunc(r.mapDefinition)).
 		Watches(&helmv2.HelmRelease{}, handler.EnqueueRequestsFromMapFunc(r.mapRelease)).
 		Watches(&sourcev1.HelmChart{}, handler.EnqueueRequestsFromMapFunc(r.mapObject)).
+		Watches(&v1alpha1.Migration{}, handler.EnqueueRequestsFromMapFunc(r.mapObject)).
 		Watches(&sourcev1.HelmRepository{}, handler.EnqueueRequestsFromMapFunc(r.mapRepository), builder.WithPredicates(repositoryChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: addonWorkers}).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))

@@ -61,7 +61,7 @@ func newStage(t *testing.T, definitions ...v1alpha1.AddonDefinition) *stage {
 	require.NoError(t, addIndexes(s.ctx, s.cache))
 	go func() { _ = s.cache.Start(s.ctx) }()
 	for _, kind := range []client.Object{ // each takes a tenth of a second: not one after another
-		&v1alpha1.Installer{}, &v1alpha1.Addon{}, &v1alpha1.AddonDefinition{}, &helmv2.HelmRelease{}, &sourcev1.HelmRepository{}, &sourcev1.HelmChart{},
+		&v1alpha1.Installer{}, &v1alpha1.Addon{}, &v1alpha1.AddonDefinition{}, &v1alpha1.Migration{}, &helmv2.HelmRelease{}, &sourcev1.HelmRepository{}, &sourcev1.HelmChart{},
 		&corev1.ConfigMap{}, namespaceMetadata(""),
 	} {
 		_, err := s.cache.GetInformer(s.ctx, kind, cache.BlockUntilSynced(false))
@@ -94,7 +94,7 @@ func (s *stage) work(c client.Client, definitions []v1alpha1.AddonDefinition) {
 
 // kinds are all that the operator writes.
 func kinds() []client.ObjectList {
-	return []client.ObjectList{&v1alpha1.InstallerList{}, &v1alpha1.AddonList{}, &helmv2.HelmReleaseList{}, &sourcev1.HelmRepositoryList{}, &sourcev1.HelmChartList{}, &corev1.ConfigMapList{}}
+	return []client.ObjectList{&v1alpha1.InstallerList{}, &v1alpha1.AddonList{}, &v1alpha1.MigrationList{}, &helmv2.HelmReleaseList{}, &sourcev1.HelmRepositoryList{}, &sourcev1.HelmChartList{}, &corev1.ConfigMapList{}}
 }
 
 func (s *stage) list(reader client.Reader, list client.ObjectList) []client.Object {

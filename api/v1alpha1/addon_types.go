@@ -65,7 +65,7 @@ type AddonSpec struct {
 }
 
 // AddonState is where an add-on stands, in one word.
-// +kubebuilder:validation:Enum=Pending;Blocked;Installing;Upgrading;Ready;Degraded;Failed;Suspended;Removing
+// +kubebuilder:validation:Enum=Pending;Blocked;Installing;Upgrading;Migrating;Ready;Degraded;Failed;Suspended;Removing
 type AddonState string
 
 // The states of an add-on.
@@ -78,6 +78,8 @@ const (
 	StateInstalling AddonState = "Installing"
 	// StateUpgrading means that a new version or new values are being rolled out.
 	StateUpgrading AddonState = "Upgrading"
+	// StateMigrating means that a Migration has to end before the next version is rolled out.
+	StateMigrating AddonState = "Migrating"
 	// StateReady means that every release runs at the wanted version and values.
 	StateReady AddonState = "Ready"
 	// StateDegraded means that the wanted version runs, but Flux fails to check it.
@@ -138,9 +140,13 @@ type AddonStatus struct {
 type LastGood struct {
 	// version of the add-on.
 	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 	// valuesDigest identifies the values of its releases, those from Secrets and ConfigMaps included: equal values have equal digests.
 	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
 	ValuesDigest string `json:"valuesDigest,omitempty"`
 }
 
@@ -175,11 +181,12 @@ const (
 	BlockerHealth          = "Health"
 	BlockerHelmRelease     = "HelmRelease"
 	BlockerInstaller       = "Installer"
+	BlockerMigration       = "Migration"
 )
 
 // Blocker is one link of the chain of what holds an add-on back.
 type Blocker struct {
-	// kind of what blocks: Addon, Gate, Health, Chart, HelmRelease, AddonDefinition or Installer.
+	// kind of what blocks: Addon, Gate, Health, Chart, HelmRelease, AddonDefinition, Migration or Installer.
 	// +required
 	Kind string `json:"kind,omitempty"`
 	// name of the object; of a gate or a health check, its name in the definition.

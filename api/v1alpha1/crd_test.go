@@ -198,7 +198,7 @@ func checkNames(t *testing.T, config *rest.Config) {
 		assert.Equal(t, []string{"kurl"}, resource.Categories, resource.Name)
 		assert.False(t, resource.Namespaced, resource.Name)
 	}
-	assert.Equal(t, map[string][]string{"installers": {"inst"}, "addons": {"addon"}, "addondefinitions": {"addondef"}}, shortNames)
+	assert.Equal(t, map[string][]string{"installers": {"inst"}, "migrations": {"mig"}, "addons": {"addon"}, "addondefinitions": {"addondef"}}, shortNames)
 }
 
 // checkColumns reads the tables that kubectl shows.

@@ -1,5 +1,5 @@
 // Package v1alpha1 holds the kinds of the API group addons.kurl.sh: the Installer that a user writes, the Addon that
-// shows one add-on, and the AddonDefinition that describes what an add-on is.
+// shows one add-on, the AddonDefinition that describes what an add-on is, and the Migration that shows one run of a procedure.
 //
 // +kubebuilder:object:generate=true
 // +groupName=addons.kurl.sh
@@ -21,6 +21,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Installer{}, &InstallerList{},
 		&Addon{}, &AddonList{},
 		&AddonDefinition{}, &AddonDefinitionList{},
+		&Migration{}, &MigrationList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -133,15 +133,15 @@ type ApprovedPlan struct {
 	Kubernetes string `json:"kubernetes,omitempty"`
 	// changes that were approved with it, in the plan's order.
 	// +optional
-	// +listType=map
-	// +listMapKey=addon
+	// +listType=atomic
 	Changes []ApprovedChange `json:"changes,omitempty"`
 }
 
 // ApprovedChange is one change of an approved plan.
 type ApprovedChange struct {
-	Change `json:",inline"`
-
+	// change that was approved.
+	// +required
+	Change Change `json:"change,omitzero"`
 	// digest identifies what the change brings about; absent where the plan was void before anything of it could be done.
 	// +optional
 	Digest string `json:"digest,omitempty"`
