@@ -1,0 +1,46 @@
+package addons
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestPathsAreTheShortestWalks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := someCatalogue(t)
+		require.Empty(t, ValidateDefinition(&c.def).ToAggregate(), "what is drawn is valid, versions ascend")
+		from := rapid.OneOf(rapid.SampledFrom(c.listed), rapid.Custom(c.draw)).Draw(t, "from")
+		to := rapid.IntRange(0, len(c.listed)-1).Draw(t, "to")
+		path, err := Path(&c.def, from.text, c.listed[to].text, c.kubernetes)
+		expected, found := c.path(from, to)
+		switch {
+		case from == c.listed[to]:
+			require.NoError(t, err)
+			require.Empty(t, path)
+		case found:
+			require.NoError(t, err)
+			require.Equal(t, expected, path)
+		default:
+			require.Error(t, err)
+			require.Empty(t, path)
+		}
+	})
+}
+
+func TestPathsNeverGoToWhatIsNotListed(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := someCatalogue(t)
+		from, to := rapid.SampledFrom(c.listed).Draw(t, "from"), c.draw(t)
+		if slices.Contains(c.listed, to) {
+			t.Skip("it is listed")
+		}
+		path, err := Path(&c.def, from.text, to.text, c.kubernetes)
+		require.Error(t, err)
+		require.Empty(t, path)
+	})
+}
