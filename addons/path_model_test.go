@@ -65,8 +65,8 @@ var schemes = map[string]func(*rapid.T) drawn{
 
 func semverOf(t *rapid.T, firstMajor, step int) drawn {
 	d := drawn{
-		semantic: true, major: firstMajor + step*rapid.IntRange(0, 2).Draw(t, "major"),
-		minor: rapid.IntRange(0, 4).Draw(t, "minor"), patch: rapid.IntRange(0, 2).Draw(t, "patch"),
+		semantic: true, major: firstMajor + step*rapid.IntRange(0, 1).Draw(t, "major"),
+		minor: rapid.IntRange(0, 3).Draw(t, "minor"), patch: rapid.IntRange(0, 1).Draw(t, "patch"),
 	}
 	d.text = fmt.Sprintf("%d.%d.%d", d.major, d.minor, d.patch)
 	return d
@@ -88,7 +88,7 @@ func someCatalogue(t *rapid.T) *catalogue {
 		second = first
 	}
 	c := &catalogue{draw: func(t *rapid.T) drawn { return schemes[rapid.SampledFrom([]string{first, second}).Draw(t, "of")](t) }}
-	c.listed = rapid.SliceOfN(rapid.Custom(c.draw), 1, 12).Draw(t, "versions")
+	c.listed = rapid.SliceOfN(rapid.Custom(c.draw), 1, 16).Draw(t, "versions")
 	slices.SortFunc(c.listed, drawn.compare)
 	c.listed = slices.Compact(c.listed)
 	for _, version := range c.listed {
@@ -110,7 +110,7 @@ func someCatalogue(t *rapid.T) *catalogue {
 // drawBounds draws what a version says of Kubernetes and of what may move to it.
 func (c *catalogue) drawBounds(t *rapid.T, version *v1alpha1.VersionDefinition, minor int, known bool) {
 	bound, runs := rapid.IntRange(28, 36).Draw(t, "bound"), true
-	switch rapid.IntRange(0, 5).Draw(t, "bounds") {
+	switch rapid.IntRange(0, 9).Draw(t, "bounds") {
 	case 0:
 		version.Kubernetes, runs = fmt.Sprintf("<1.%d", bound), minor < bound
 	case 1:
@@ -118,7 +118,7 @@ func (c *catalogue) drawBounds(t *rapid.T, version *v1alpha1.VersionDefinition, 
 	}
 	c.runs = append(c.runs, runs || !known)
 	plain := slices.DeleteFunc(slices.Clone(c.listed), func(d drawn) bool { return !d.inRanges() || d.packaging > 0 })
-	if len(plain) == 0 || rapid.Bool().Draw(t, "default edges") {
+	if len(plain) == 0 || rapid.IntRange(0, 2).Draw(t, "default edges") < 2 {
 		c.upgradeFrom = append(c.upgradeFrom, nil)
 		return
 	}

@@ -13,22 +13,30 @@ func TestPathsAreTheShortestWalks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someCatalogue(t)
 		require.Empty(t, ValidateDefinition(&c.def).ToAggregate(), "what is drawn is valid, versions ascend")
-		from := rapid.OneOf(rapid.SampledFrom(c.listed), rapid.Custom(c.draw)).Draw(t, "from")
-		to := rapid.IntRange(0, len(c.listed)-1).Draw(t, "to")
-		path, err := Path(&c.def, from.text, c.listed[to].text, c.kubernetes)
-		expected, found := c.path(from, to)
-		switch {
-		case from == c.listed[to]:
-			require.NoError(t, err)
-			require.Empty(t, path)
-		case found:
-			require.NoError(t, err)
-			require.Equal(t, expected, path)
-		default:
-			require.Error(t, err)
-			require.Empty(t, path)
+		froms := append(rapid.SliceOfN(rapid.Custom(c.draw), 1, 4).Draw(t, "not all of them listed"), c.listed...)
+		for _, from := range froms {
+			for to := range c.listed {
+				c.checkPath(t, from, to)
+			}
 		}
 	})
+}
+
+func (c *catalogue) checkPath(t *rapid.T, from drawn, to int) {
+	t.Helper()
+	path, err := Path(&c.def, from.text, c.listed[to].text, c.kubernetes)
+	expected, found := c.path(from, to)
+	switch {
+	case from == c.listed[to]:
+		require.NoError(t, err)
+		require.Empty(t, path)
+	case found:
+		require.NoError(t, err)
+		require.Equal(t, expected, path)
+	default:
+		require.Error(t, err, "from %s to %s on %q", from.text, c.listed[to].text, c.kubernetes)
+		require.Empty(t, path)
+	}
 }
 
 func TestPathsNeverGoToWhatIsNotListed(t *testing.T) {

@@ -2,9 +2,7 @@ package addons
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,54 +166,6 @@ func reaches(graph map[string][]string, from, to string, seen map[string]bool) b
 		}
 	}
 	return false
-}
-
-func TestPathsAreWalksOfAllowedHops(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		var names []string
-		for major := range 3 {
-			for minor := range rapid.IntRange(0, 3).Draw(t, "minors") {
-				names = append(names, fmt.Sprintf("%d.%d.0", major, minor))
-			}
-		}
-		if len(names) < 2 {
-			t.Skip("too few versions")
-		}
-		def := define("a", versions(names...))
-		for _, name := range names {
-			if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
-				upgradeFrom(name, ">="+rapid.SampledFrom(names).Draw(t, "from"))(&def)
-			}
-			if rapid.IntRange(0, 5).Draw(t, "bound") == 0 {
-				onKubernetes(name, "<1.3"+strconv.Itoa(rapid.IntRange(0, 9).Draw(t, "below")))(&def)
-			}
-		}
-		from, to := rapid.SampledFrom(names).Draw(t, "from"), rapid.SampledFrom(names).Draw(t, "to")
-		path, err := Path(&def, from, to, Limits{Kubernetes: "1.34.0"})
-		if from == to {
-			require.NoError(t, err)
-			require.Empty(t, path)
-			return
-		}
-		if err != nil {
-			require.Empty(t, path)
-			return
-		}
-		require.Equal(t, to, path[len(path)-1])
-		h, at := newHops(&def), from
-		for _, hop := range path {
-			require.Equal(t, 1, ParseVersion(hop).Compare(ParseVersion(at)), "%s goes up from %s", hop, at)
-			require.True(t, h.allow(ParseVersion(at), slices.Index(names, hop)), "%s may follow %s", hop, at)
-			require.NoError(t, newPlatform("1.34.0").check(findVersion(&def, hop)))
-			at = hop
-		}
-		for i := range path {
-			rest, err := Path(&def, path[i], to, Limits{Kubernetes: "1.34.0"})
-			require.NoError(t, err)
-			require.Len(t, rest, len(path)-1-i, "no hop is wasted")
-		}
-	})
 }
 
 func FuzzResolve(f *testing.F) {
