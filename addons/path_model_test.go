@@ -21,7 +21,9 @@ type drawn struct {
 
 // compare is the order of versions: those that are not semver first, pre-releases before and packagings after their version.
 func (d drawn) compare(other drawn) int {
-	place := func(d drawn) []int { return []int{bit(d.semantic), d.major, d.minor, d.patch, bit(!d.prerelease), d.packaging} }
+	place := func(d drawn) []int {
+		return []int{bit(d.semantic), d.major, d.minor, d.patch, bit(!d.prerelease), d.packaging}
+	}
 	return slices.Compare(place(d), place(other))
 }
 
