@@ -110,6 +110,7 @@ func (c *cluster) goOn(people func() bool) {
 			changed = c.flux(c.releases[name], true) || changed
 		}
 		if !changed {
+			c.checkExplained()
 			return
 		}
 	}

@@ -42,6 +42,8 @@ type cluster struct {
 	deleted  int               // HelmReleases that the operator has deleted so far
 	approved map[string]bool   // removals that people approved, by identity
 	allowed  map[string]string // replacements that people allowed: release to identity
+
+	said map[string]Summary // what add-ons said of themselves last
 }
 
 func newCluster(t rapid.TB, definitions ...v1alpha1.AddonDefinition) *cluster {
@@ -50,7 +52,7 @@ func newCluster(t rapid.TB, definitions ...v1alpha1.AddonDefinition) *cluster {
 		addons: map[string]*v1alpha1.Addon{}, releases: map[string]*helmRelease{}, records: map[string]bool{},
 		waiting: map[string]bool{}, harmful: map[string]bool{}, fought: map[string]bool{},
 		closed: map[checkKey]bool{}, believed: map[checkKey]bool{},
-		target: map[string]string{}, approved: map[string]bool{}, allowed: map[string]string{},
+		target: map[string]string{}, approved: map[string]bool{}, allowed: map[string]string{}, said: map[string]Summary{},
 		installers: []*v1alpha1.Installer{installer("default", 1), installer("other", 2)},
 	}
 }
@@ -190,6 +192,7 @@ func (c *cluster) writeAddon(subject *v1alpha1.Installer, change PlannedChange) 
 	if addon == nil {
 		addon = present(subject.Name, change.Addon)
 		addon.UID = c.uid()
+		delete(c.said, addon.Name)
 	}
 	addon = addon.DeepCopy()
 	spec := change.Now()
@@ -199,9 +202,8 @@ func (c *cluster) writeAddon(subject *v1alpha1.Installer, change PlannedChange) 
 }
 
 func (c *cluster) observe(name string) Observation {
-	catalog := c.catalog()
 	o := Observation{Addon: c.addons[name], Releases: c.observed(name), Owners: map[string]OwnerFinding{}, Charts: map[string]ChartFinding{}}
-	def, err := catalog.Get(name)
+	def, err := c.catalog().Get(name)
 	if err != nil {
 		o.Problem = err.Error()
 	}
@@ -220,26 +222,30 @@ func (c *cluster) observe(name string) Observation {
 		}
 	}
 	o.Dependents = sortedKeys(dependents)
-	if def == nil {
-		return o
+	if def != nil {
+		o.Dependencies = c.dependencies(def)
 	}
-	for _, needed := range Needs(def, catalog, c.addons) {
+	c.quote(&o)
+	return o
+}
+
+func (c *cluster) dependencies(def *v1alpha1.AddonDefinition) (list []Dependency) {
+	for _, needed := range Needs(def, c.catalog(), c.addons) {
 		dependency := Dependency{Name: needed}
 		if addon := c.addons[needed]; addon != nil {
-			dependency.Definition, _ = catalog.Get(needed)
+			dependency.Definition, _ = c.catalog().Get(needed)
 			dependency.Desired, dependency.Releases = addon.Spec.Version, c.observed(needed)
 		}
-		o.Dependencies = append(o.Dependencies, dependency)
+		list = append(list, dependency)
 	}
-	return o
+	return list
 }
 
 // addonPass does one pass for an Addon, of which only so many writes happen. It returns whether anything changed.
 func (c *cluster) addonPass(name string, writes int) bool {
 	o, d := c.decide(name)
-	Summarize(o, d)
 	c.checkHop(o, d)
-	changed := false
+	changed := c.report(o, d)
 	acts := c.acts(name, d)
 	for _, act := range acts[:min(writes, len(acts))] {
 		changed = act() || changed
@@ -275,6 +281,7 @@ func (c *cluster) acts(name string, d Decision) (list []func() bool) {
 		list = append(list, func() bool {
 			delete(c.addons, name)
 			delete(c.target, name)
+			delete(c.said, name)
 			return true
 		})
 	}

@@ -142,11 +142,19 @@ func firstRevisions(o Observation) bool {
 	return true
 }
 
-// waits says whether every release of the add-on waits for another one.
+// waits says whether nothing of the add-on moves, and a release of it waits for one of another add-on, or none has come so far.
 func (s *Summary) waits(o Observation) bool {
-	_, progressing := firstIn(o, PhaseProgressing)
+	if _, progressing := firstIn(o, PhaseProgressing); progressing {
+		return false
+	}
+	for _, release := range o.Releases {
+		foreign := func(name string) bool { _, ours := o.Releases[name]; return !ours }
+		if release.Phase == PhaseWaiting && slices.ContainsFunc(release.DependsOn, foreign) {
+			return true
+		}
+	}
 	_, settled := firstIn(o, PhaseSettled)
-	return !progressing && !settled
+	return !settled
 }
 
 func removalMessage(o Observation) string {
