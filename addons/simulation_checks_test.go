@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -40,7 +41,7 @@ func (c *cluster) answer(o *Observation, ask Ask) {
 		}
 		finding := Finding{Passed: !c.believed[key], Fresh: question.Fresh}
 		if !finding.Passed {
-			finding.Message = "people closed it"
+			finding.Message = cmp.Or(c.because[key], "people closed it")
 		}
 		o.Answer(question, finding)
 	}

@@ -20,6 +20,7 @@ import (
 type cluster struct {
 	rapid.TB
 
+	kubernetes  string                     // empty: unknown
 	deaf        bool                       // Flux does not look again by itself at what waits
 	crippled    bool                       // the ServiceAccount that Flux uninstalls as is missing
 	definitions []v1alpha1.AddonDefinition // as they were drawn
@@ -35,8 +36,9 @@ type cluster struct {
 	harmful     map[string]bool // charts that would do harm, by release
 	fought      map[string]bool // releases that somebody else would fight over
 	closed      map[checkKey]bool
-	believed    map[checkKey]bool // which checks are closed, as far as cached facts tell
-	made        int               // objects so far: their UIDs
+	because     map[checkKey]string // why a check is closed, where there is more to say than that people closed it
+	believed    map[checkKey]bool   // which checks are closed, as far as cached facts tell
+	made        int                 // objects so far: their UIDs
 
 	target   map[string]string // version that was written last; the operator does not see it
 	deleted  int               // HelmReleases that the operator has deleted so far
@@ -51,7 +53,7 @@ func newCluster(t rapid.TB, definitions ...v1alpha1.AddonDefinition) *cluster {
 		TB: t, definitions: definitions, away: map[string]bool{}, moved: map[string]bool{}, unnamed: map[string]bool{},
 		addons: map[string]*v1alpha1.Addon{}, releases: map[string]*helmRelease{}, records: map[string]bool{},
 		waiting: map[string]bool{}, harmful: map[string]bool{}, fought: map[string]bool{},
-		closed: map[checkKey]bool{}, believed: map[checkKey]bool{},
+		closed: map[checkKey]bool{}, because: map[checkKey]string{}, believed: map[checkKey]bool{},
 		target: map[string]string{}, approved: map[string]bool{}, allowed: map[string]string{}, said: map[string]Summary{},
 		installers: []*v1alpha1.Installer{installer("default", 1), installer("other", 2)},
 	}
@@ -118,7 +120,7 @@ func unchecked(definitions []v1alpha1.AddonDefinition) Catalog {
 }
 
 func (c *cluster) world() World {
-	world := World{Catalog: c.catalog(), Installers: c.installers}
+	world := World{Catalog: c.catalog(), Kubernetes: c.kubernetes, Installers: c.installers}
 	all := maps.Clone(c.addons)
 	maps.Copy(all, c.lost())
 	for _, name := range sortedKeys(all) {
@@ -202,7 +204,10 @@ func (c *cluster) writeAddon(subject *v1alpha1.Installer, change PlannedChange) 
 }
 
 func (c *cluster) observe(name string) Observation {
-	o := Observation{Addon: c.addons[name], Releases: c.observed(name), Owners: map[string]OwnerFinding{}, Charts: map[string]ChartFinding{}}
+	o := Observation{
+		Addon: c.addons[name], Releases: c.observed(name), Kubernetes: c.kubernetes,
+		Owners: map[string]OwnerFinding{}, Charts: map[string]ChartFinding{},
+	}
 	def, err := c.catalog().Get(name)
 	if err != nil {
 		o.Problem = err.Error()

@@ -14,14 +14,15 @@ import (
 type story struct {
 	*cluster
 
-	failing map[string]bool // releases that Helm cannot bring up for now
+	failing map[string]bool   // releases that Helm cannot bring up for now, at any version or, as "db 1.6.0", at one
+	events  map[string]func() // what happens once a release is "writing" or "settled" at a version, as "writing db 1.6.0"
 	lines   []string
-	states  map[string]string // add-on: what was last said of it
+	states  map[string]string // what was last said of add-ons, and of their problems
 }
 
 func newStory(t *testing.T, definitions ...v1alpha1.AddonDefinition) *story {
 	t.Helper()
-	return &story{cluster: newCluster(t, definitions...), failing: map[string]bool{}, states: map[string]string{}}
+	return &story{cluster: newCluster(t, definitions...), failing: map[string]bool{}, events: map[string]func(){}, states: map[string]string{}}
 }
 
 func (s *story) say(format string, args ...any) {
@@ -37,6 +38,7 @@ func (s *story) list(entries ...string) {
 
 func (s *story) goOn() {
 	for changed := true; changed; {
+		s.catchUp()
 		changed = s.plan()
 		for _, name := range sortedKeys(s.addons) {
 			changed = s.operate(name) || changed
@@ -55,7 +57,7 @@ func (s *story) plan() bool {
 	}
 	resolution := Resolve(world, s.installers[0])
 	for _, problem := range resolution.Problems {
-		s.news(problem.Addon, "  problem %s", problem.Message)
+		s.news("problem of "+problem.Addon, "  problem %s", problem.Message)
 	}
 	plan := MakePlan(world, s.installers[0], resolution, running)
 	if plan.Guarded != "" && s.approve(s.installers[0]) {
@@ -65,19 +67,18 @@ func (s *story) plan() bool {
 		s.say("  plan    %s", changeLine(change))
 	}
 	for _, change := range plan.Changes {
-		if change.Waits == "" {
-			continue
+		if change.Waits != "" {
+			s.news("hold of "+change.Addon, "  held    %s %s", change.Addon, change.Waits)
 		}
-		s.news(change.Addon, "  held    %s %s", change.Addon, change.Waits)
 	}
 	return s.installerPass(s.installers[0], 100)
 }
 
-// news says something of an add-on, unless that was the last that was said of it.
-func (s *story) news(name, format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); text != s.states[name] {
+// news says something, unless that was the last that was said of the same.
+func (s *story) news(of, format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); text != s.states[of] {
 		s.say("%s", text)
-		s.states[name] = text
+		s.states[of] = text
 	}
 }
 
@@ -92,6 +93,7 @@ func (s *story) operate(name string) bool {
 	for _, release := range d.Write {
 		if s.releases[release.Name].generation > generations[release.Name] {
 			s.say("  write   %s", writeLine(release))
+			s.happen("writing " + release.Name + " " + release.ChartVersion)
 		}
 	}
 	for _, release := range sortedKeys(d.Poke) {
@@ -120,20 +122,39 @@ func writeLine(release Release) string {
 }
 
 func (s *story) watchFlux(r *helmRelease) bool {
-	before := r.phase()
-	if before == PhaseFailing && s.failing[r.name] {
+	before, fails := r.phase(), s.failing[r.name] || s.failing[r.name+" "+r.asked]
+	if before == PhaseFailing && fails {
 		return false
 	}
-	changed := s.flux(r, !s.failing[r.name])
+	changed := s.flux(r, !fails)
 	switch {
 	case r.deleting && changed:
 		s.say("  flux    has uninstalled release %s", r.name)
 	case r.phase() == PhaseSettled && before != PhaseSettled:
 		s.say("  flux    has settled release %s at %s", r.name, r.deployed)
+		s.happen("settled " + r.name + " " + r.deployed)
 	case r.phase() == PhaseFailing && before != PhaseFailing:
 		s.say("  flux    fails on release %s", r.name)
 	}
 	return changed
+}
+
+// happen has an event take place, once.
+func (s *story) happen(when string) {
+	if event := s.events[when]; event != nil {
+		delete(s.events, when)
+		event()
+	}
+}
+
+// redefine replaces a definition.
+func (s *story) redefine(def v1alpha1.AddonDefinition) {
+	for i := range s.definitions {
+		if s.definitions[i].Name == def.Name {
+			s.definitions[i] = def
+		}
+	}
+	s.current = nil
 }
 
 func diamond() []v1alpha1.AddonDefinition {
@@ -143,15 +164,30 @@ func diamond() []v1alpha1.AddonDefinition {
 	}
 }
 
+// tale is a story, and the catalogue that it begins with.
+type tale struct {
+	catalog []v1alpha1.AddonDefinition
+	tell    func(*story)
+}
+
+func requireTales(t *testing.T, tales map[string]tale) {
+	t.Helper()
+	for name, tale := range tales {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStory(t, tale.catalog...)
+			tale.tell(s)
+			requireGolden(t, strings.ReplaceAll(name, " ", "-"), strings.Join(slices.Compact(s.lines), "\n")+"\n")
+		})
+	}
+}
+
 func TestStories(t *testing.T) {
 	t.Parallel()
 	rook := define("rook", releases("operator", "cluster"), versions("1.17.0", "1.18.11", "1.19.7"),
 		upgradeFrom("1.18.11", ">=1.17.0 <1.19"), upgradeFrom("1.19.7", ">=1.18.0 <1.20"))
 	registry := define("registry", versions("2.7.0", "2.8.0"), needs(v1alpha1.Requirement{Addon: "rook", Version: ">=1.17"}))
-	for name, test := range map[string]struct {
-		catalog []v1alpha1.AddonDefinition
-		tell    func(*story)
-	}{
+	requireTales(t, map[string]tale{
 		"install a diamond": {diamond(), func(s *story) {
 			s.list("top", "left", "right", "base")
 		}},
@@ -178,12 +214,5 @@ func TestStories(t *testing.T) {
 			s.list("contour")
 			s.list("traefik")
 		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStory(t, test.catalog...)
-			test.tell(s)
-			requireGolden(t, strings.ReplaceAll(name, " ", "-"), strings.Join(slices.Compact(s.lines), "\n")+"\n")
-		})
-	}
+	})
 }
