@@ -24,7 +24,7 @@ func TestPathsAreTheShortestWalks(t *testing.T) {
 
 func (c *catalogue) checkPath(t *rapid.T, from drawn, to int) {
 	t.Helper()
-	path, err := Path(&c.def, from.text, c.listed[to].text, c.kubernetes)
+	path, err := Path(&c.def, from.text, c.listed[to].text, Limits{Kubernetes: c.kubernetes})
 	expected, found := c.path(from, to)
 	switch {
 	case from == c.listed[to]:
@@ -34,7 +34,7 @@ func (c *catalogue) checkPath(t *rapid.T, from drawn, to int) {
 		require.NoError(t, err)
 		require.Equal(t, expected, path)
 	default:
-		require.Error(t, err, "from %s to %s on %q", from.text, c.listed[to].text, c.kubernetes)
+		require.Error(t, err, "from %s to %s on %q", from.text, c.listed[to].text, Limits{Kubernetes: c.kubernetes})
 		require.Empty(t, path)
 	}
 }
@@ -47,7 +47,7 @@ func TestPathsNeverGoToWhatIsNotListed(t *testing.T) {
 		if slices.Contains(c.listed, to) {
 			t.Skip("it is listed")
 		}
-		path, err := Path(&c.def, from.text, to.text, c.kubernetes)
+		path, err := Path(&c.def, from.text, to.text, Limits{Kubernetes: c.kubernetes})
 		require.Error(t, err)
 		require.Empty(t, path)
 	})

@@ -152,15 +152,15 @@ func (c *cluster) checkListed(subject *v1alpha1.Installer) {
 	if subject.DeletionTimestamp != nil || Approve(subject, plan).Required != "" {
 		return
 	}
-	if len(plan.Changes) > 0 {
-		c.Fatalf("nothing happens any more, and these changes are not made: %v", plan.Changes)
+	if due := append(plan.Due(), plan.Pins...); len(due) > 0 {
+		c.Fatalf("nothing happens any more, and these changes are not made: %v", due)
 	}
 	problems := map[string]string{}
 	for _, problem := range resolution.Problems {
 		problems[problem.Addon] = problem.Message
 	}
 	for _, addon := range resolution.Addons {
-		reason := plan.Held[addon.Name]
+		reason := plan.Waits(addon.Name)
 		if there := c.addons[addon.Name]; reason == "" && (there == nil || !SpecEqual(there.Spec, addon.Spec)) {
 			c.Fatalf("add-on %s of Installer %s is %v, should be %v, and nobody says why", addon.Name, subject.Name, there, addon.Spec)
 		}

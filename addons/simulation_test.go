@@ -212,9 +212,9 @@ func (c *cluster) observe(name string) Observation {
 	if err != nil {
 		o.Problem = err.Error()
 	}
-	o.Definition, o.Digest = def, catalog.Digest(name)
+	o.Definition, o.Digest = def, c.catalog().Digest(name)
 	for _, other := range sortedKeys(c.addons) {
-		if needing, err := catalog.Get(other); err == nil {
+		if needing, err := c.catalog().Get(other); err == nil {
 			o.Needs = append(o.Needs, NeedsBy(needing, c.observed(other), name)...)
 		}
 	}
