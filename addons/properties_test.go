@@ -42,6 +42,26 @@ func indices(n int) (list []int) {
 	return list
 }
 
+// shuffled is the same cluster, with everything that has no order of its own in another one.
+func (c *cluster) shuffled(t *rapid.T) *cluster {
+	other := *c
+	other.current, other.definitions, other.installers = nil, nil, nil
+	for _, def := range permuted(t, c.definitions) {
+		def = *def.DeepCopy()
+		def.Spec.Requires, def.Spec.Conflicts, def.Spec.Provides = permuted(t, def.Spec.Requires), permuted(t, def.Spec.Conflicts), permuted(t, def.Spec.Provides)
+		for i := range def.Spec.Versions {
+			def.Spec.Versions[i].Requires = permuted(t, def.Spec.Versions[i].Requires)
+		}
+		other.definitions = append(other.definitions, def)
+	}
+	for _, subject := range permuted(t, c.installers) {
+		subject = subject.DeepCopy()
+		subject.Spec.Addons = permuted(t, subject.Spec.Addons)
+		other.installers = append(other.installers, subject)
+	}
+	return &other
+}
+
 func TestResolveAndPlanDependOnNoOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,26 +72,35 @@ func TestResolveAndPlanDependOnNoOrder(t *testing.T) {
 			t.Skip("nothing is wanted")
 		}
 		subject := c.installers[0]
-		world, running := c.world(), map[string]string{}
 		before, err := json.Marshal([]any{c.definitions, c.installers, c.addons})
 		require.NoError(t, err)
-
-		resolution := Resolve(world, subject)
-		plan := MakePlan(world, subject, resolution, running)
+		resolution, plan := c.plan(subject)
 		checkResolution(t, c, resolution)
 		checkOrder(t, c, plan)
 
-		shuffled := subject.DeepCopy()
-		shuffled.Spec.Addons = permuted(t, subject.Spec.Addons)
-		other := World{
-			Catalog:    unchecked(permuted(t, c.visible())),
-			Installers: permuted(t, append([]*v1alpha1.Installer{shuffled}, c.installers[1:]...)), Addons: permuted(t, world.Addons),
-		}
-		require.Equal(t, resolution, Resolve(other, shuffled))
-		require.Equal(t, plan, MakePlan(other, shuffled, Resolve(other, shuffled), running))
+		other := c.shuffled(t)
+		world, same := other.world(), other.installers[slices.IndexFunc(other.installers, func(i *v1alpha1.Installer) bool { return i.Name == subject.Name })]
+		world.Addons = permuted(t, world.Addons)
+		require.Equal(t, resolution, Resolve(world, same))
+		require.Equal(t, plan, MakePlan(world, same, Resolve(world, same), other.running()))
 		after, err := json.Marshal([]any{c.definitions, c.installers, c.addons})
 		require.NoError(t, err)
 		require.JSONEq(t, string(before), string(after), "what was read is not changed")
+	})
+}
+
+func TestDecisionsDependOnNoOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := someCluster(t)
+		t.Repeat(c.disturbances())
+		other := c.shuffled(t)
+		for _, name := range sortedKeys(c.addons) {
+			observed, decided := c.decide(name)
+			again, same := other.decide(name)
+			require.Equal(t, decided, same)
+			require.Equal(t, Summarize(observed, decided), Summarize(again, same))
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package addons
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -79,6 +80,8 @@ func (c *cluster) there(of string, link v1alpha1.Blocker) bool {
 	case v1alpha1.BlockerHelmRelease:
 		foreign := live != nil && live.addon != of || c.records[link.Name] || c.fought[link.Name]
 		return foreign || live != nil && live.suspendedBy != ""
+	case v1alpha1.BlockerInstaller:
+		return slices.ContainsFunc(c.installers, func(i *v1alpha1.Installer) bool { return i.Name == link.Name && c.unapproved(i) })
 	case v1alpha1.BlockerAddonDefinition:
 		return c.lacksDefinition(link.Name)
 	case v1alpha1.BlockerAddon:
@@ -86,6 +89,11 @@ func (c *cluster) there(of string, link v1alpha1.Blocker) bool {
 	default:
 		return false
 	}
+}
+
+func (c *cluster) unapproved(subject *v1alpha1.Installer) bool {
+	_, plan := c.plan(subject)
+	return Approve(subject, plan).Required != ""
 }
 
 // lacksDefinition says whether a definition is not there, or cannot be used for what its add-on is to run, or what runs.
@@ -96,7 +104,12 @@ func (c *cluster) lacksDefinition(name string) bool {
 	}
 	wanted := slices.Index(versionNames(def.Spec.Versions), c.addons[name].Spec.Version)
 	if wanted < 0 || c.listedFor(def) < 0 || c.listedFor(def) > wanted {
-		return true // all versions are minors of one another: only downwards there is no way
+		return true // all versions are minors of one another: only downwards there is no way, and to where there is something in it
+	}
+	if slices.ContainsFunc(def.Spec.Versions[:wanted+1], func(v v1alpha1.VersionDefinition) bool {
+		return newLimits(Limits{Kubernetes: c.kubernetes}).check(&v) != nil
+	}) {
+		return true
 	}
 	for _, live := range c.releases {
 		at := slices.IndexFunc(def.Spec.Releases, func(part v1alpha1.ReleaseDefinition) bool { return part.Name == live.name })
@@ -141,9 +154,19 @@ func (c *cluster) blocks(name, of string) bool {
 		return true
 	}
 	dependent, err := c.catalog().Get(of)
-	return err == nil && slices.ContainsFunc(dependent.Spec.Requires, func(r v1alpha1.Requirement) bool {
-		return r.Addon == name && r.Version != "" && !allows(r.Version, there.Spec.Version)
+	return err == nil && (c.lagging(dependent, there) || c.hindering(name, dependent))
+}
+
+// lagging says whether a later version of an add-on needs another one at a version that it does not run.
+func (c *cluster) lagging(def *v1alpha1.AddonDefinition, required *v1alpha1.Addon) bool {
+	return slices.ContainsFunc(versionNames(def.Spec.Versions), func(version string) bool {
+		return slices.ContainsFunc(c.ranges(def, version, required.Name), func(within string) bool { return !allows(within, required.Spec.Version) })
 	})
+}
+
+// hindering says whether an add-on that runs can not do with a later version of another one.
+func (c *cluster) hindering(name string, def *v1alpha1.AddonDefinition) bool {
+	return slices.ContainsFunc(versionNames(def.Spec.Versions), func(version string) bool { return c.refused(name, def.Name, version) })
 }
 
 // checkListed checks that each entry of an Installer has come to an Addon as it is wanted, or that it is said why not.
@@ -164,7 +187,9 @@ func (c *cluster) checkListed(subject *v1alpha1.Installer) {
 		if there := c.addons[addon.Name]; reason == "" && (there == nil || !SpecEqual(there.Spec, addon.Spec)) {
 			c.Fatalf("add-on %s of Installer %s is %v, should be %v, and nobody says why", addon.Name, subject.Name, there, addon.Spec)
 		}
-		if reason != "" && !slices.ContainsFunc(c.reasons(problems), func(name string) bool { return strings.Contains(reason, `"`+name+`"`) }) {
+		named := func(name string) bool { return strings.Contains(reason, strconv.Quote(name)) }
+		hinders := func(name string) bool { return named(name) && c.hindering(name, c.catalog().definitions[addon.Name]) }
+		if reason != "" && !slices.ContainsFunc(c.reasons(problems), named) && !slices.ContainsFunc(sortedKeys(c.addons), hinders) {
 			c.Fatalf("add-on %s is held, and nothing of this is there: %s", addon.Name, reason)
 		}
 	}

@@ -31,11 +31,14 @@ func (c *cluster) disturbances() map[string]func(*rapid.T) {
 			}
 		}),
 		"take our finalizer": c.drawRelease(func(_ *rapid.T, r *helmRelease) { r.ours = false; c.collect(r) }),
-		"ServiceAccount":     func(*rapid.T) { c.crippled = !c.crippled },
-		"Helm's storage":     c.drawName(c.records),
-		"chart is fetched":   c.drawName(c.waiting),
-		"chart does harm":    c.drawName(c.harmful),
-		"others fight":       c.drawName(c.fought),
+		"Kubernetes": func(t *rapid.T) {
+			c.kubernetes = rapid.SampledFrom([]string{"", "v1.30.2", "v1.32.0-gke.1", "v1.34.1"}).Draw(t, "Kubernetes")
+		},
+		"ServiceAccount":   func(*rapid.T) { c.crippled = !c.crippled },
+		"Helm's storage":   c.drawName(c.records),
+		"chart is fetched": c.drawName(c.waiting),
+		"chart does harm":  c.drawName(c.harmful),
+		"others fight":     c.drawName(c.fought),
 	}
 	maps.Copy(all, c.edits())
 	for i := range 3 {
@@ -56,6 +59,10 @@ func (c *cluster) edits() map[string]func(*rapid.T) {
 		"definition": func(t *rapid.T) { c.redefine(c.away, c.drawDefinition(t).Name) },
 		"chart": func(t *rapid.T) {
 			c.redefine(c.moved, rapid.SampledFrom(releaseNames(c.drawDefinition(t))).Draw(t, "release"))
+		},
+		"withdraw": func(t *rapid.T) {
+			def := c.drawDefinition(t)
+			c.redefine(c.retired, def.Name+" "+rapid.SampledFrom(versionNames(def.Spec.Versions)).Draw(t, "version"))
 		},
 		"unname": func(t *rapid.T) {
 			c.redefine(c.unnamed, rapid.SampledFrom(releaseNames(c.drawDefinition(t))).Draw(t, "release"))

@@ -13,19 +13,21 @@ import (
 func someCluster(t *rapid.T) *cluster {
 	c := newCluster(t)
 	names := rapid.Permutation([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(t, "names")
-	for i, name := range names[:rapid.IntRange(1, len(names)).Draw(t, "add-ons")] {
-		c.definitions = append(c.definitions, someDefinition(t, name, names[:i]))
+	for _, name := range names[:rapid.IntRange(1, len(names)).Draw(t, "add-ons")] {
+		c.definitions = append(c.definitions, c.someDefinition(t, name))
 	}
 	return c
 }
 
-func someDefinition(t *rapid.T, name string, earlier []string) v1alpha1.AddonDefinition {
-	var edits []edit
+// someDefinition draws an add-on that may require any of those that were drawn before.
+func (c *cluster) someDefinition(t *rapid.T, name string) v1alpha1.AddonDefinition {
+	edits := []edit{someVersions(t, name), someChecks(t)}
 	if rapid.Bool().Draw(t, "provides") {
 		edits = append(edits, provides("capability-of-"+name))
 	}
-	for _, other := range earlier {
-		switch rapid.IntRange(0, 9).Draw(t, "requires "+other) {
+	for i := range c.definitions {
+		other := c.definitions[i].Name
+		switch rapid.IntRange(0, 11).Draw(t, "requires "+other) {
 		case 0, 1:
 			edits = append(edits, requires(other))
 		case 2:
@@ -34,9 +36,27 @@ func someDefinition(t *rapid.T, name string, earlier []string) v1alpha1.AddonDef
 			edits = append(edits, needs(v1alpha1.Requirement{Addon: other, Version: ">=1.1.0"}))
 		case 4:
 			edits = append(edits, needs(v1alpha1.Requirement{Capability: "capability-of-" + other}))
+		case 5, 6:
+			edits = append(edits, needs(v1alpha1.Requirement{Addon: other, Optional: rapid.Bool().Draw(t, "optional")}), inStep(t, &c.definitions[i]))
 		}
 	}
-	return define(name, append(edits, someVersions(t, name), someChecks(t))...)
+	return define(name, edits...)
+}
+
+// inStep has each version need another add-on that is not far behind it and not far ahead. They can always move on, if only in turns.
+func inStep(t *rapid.T, other *v1alpha1.AddonDefinition) edit {
+	return func(def *v1alpha1.AddonDefinition) {
+		behind, ahead := rapid.IntRange(1, 3).Draw(t, "behind"), rapid.IntRange(1, 3).Draw(t, "ahead")
+		newest := len(def.Spec.Versions) - 1
+		for minor := range def.Spec.Versions {
+			within := fmt.Sprintf(">=1.%d.0", min(max(0, minor-behind), len(other.Spec.Versions)-1))
+			if minor < newest {
+				within += fmt.Sprintf(" <=1.%d.0", minor+ahead)
+			}
+			version := &def.Spec.Versions[minor]
+			version.Requires = append(version.Requires, v1alpha1.VersionRequirement{Addon: other.Name, Version: within})
+		}
+	}
 }
 
 // someVersions draws up to three releases and two to four versions. Releases may come with later versions, and keep their charts.
@@ -60,6 +80,9 @@ func someVersions(t *rapid.T, name string) edit {
 			}
 			versions(version)(def)
 			charted(version, charts)(def)
+			if rapid.IntRange(0, 5).Draw(t, "bound") == 0 {
+				onKubernetes(version, rapid.SampledFrom([]string{">=1.31", "<1.33"}).Draw(t, "to Kubernetes"))(def)
+			}
 		}
 	}
 }
@@ -67,7 +90,8 @@ func someVersions(t *rapid.T, name string) edit {
 // calm ends all disturbances, and asks for something that can be reached: no add-on has to go down, nothing required is missing.
 func (c *cluster) calm(t *rapid.T) {
 	c.deaf, c.crippled = true, false
-	for _, trouble := range []map[string]bool{c.away, c.waiting, c.harmful, c.fought} {
+	c.kubernetes = "" // unknown, and then nothing is refused for it
+	for _, trouble := range []map[string]bool{c.away, c.retired, c.waiting, c.harmful, c.fought} {
 		clear(trouble)
 	}
 	clear(c.closed)
@@ -84,10 +108,12 @@ func (c *cluster) calm(t *rapid.T) {
 		staying = append(staying, subject)
 	}
 	wanted, lowest := c.finalWants(t)
+	minors := c.finalMinors(t, wanted, lowest)
 	for i := range c.definitions {
 		if def := &c.definitions[i]; wanted[def.Name] {
 			subject := rapid.SampledFrom(staying).Draw(t, "installer")
-			subject.Spec.Addons = append(subject.Spec.Addons, c.finalEntry(t, def, lowest[def.Name]))
+			entry := v1alpha1.InstallerAddon{Name: def.Name, Version: def.Spec.Versions[minors[def.Name]].Version, Adopt: true}
+			subject.Spec.Addons = append(subject.Spec.Addons, entry)
 		}
 	}
 }
@@ -150,18 +176,62 @@ func (c *cluster) finalWants(t *rapid.T) (wanted map[string]bool, lowest map[str
 	return wanted, lowest
 }
 
-func (c *cluster) finalEntry(t *rapid.T, def *v1alpha1.AddonDefinition, lowest int) v1alpha1.InstallerAddon {
-	for i := range def.Spec.Versions {
-		if addon := c.addons[def.Name]; addon != nil && addon.Spec.Version == def.Spec.Versions[i].Version {
-			lowest = max(lowest, i) // it may go there before the new version is understood
+// finalMinors draws versions that can be reached and that can do with one another.
+func (c *cluster) finalMinors(t *rapid.T, wanted map[string]bool, lowest map[string]int) map[string]int {
+	level, minors := 0, map[string]int{}
+	for i := range c.definitions {
+		if def := &c.definitions[i]; wanted[def.Name] {
+			lowest[def.Name] = min(max(lowest[def.Name], c.reached(def)), len(def.Spec.Versions)-1)
+			level = max(level, lowest[def.Name])
 		}
-		for _, name := range releaseNames(def) {
-			if live := c.releases[name]; live != nil && live.asked == def.Spec.Versions[i].Releases[name].ChartVersion {
-				lowest = max(lowest, i)
+	}
+	level = rapid.IntRange(level, 3).Draw(t, "level")
+	for i := range c.definitions {
+		if def := &c.definitions[i]; wanted[def.Name] {
+			minors[def.Name] = min(level, len(def.Spec.Versions)-1)
+		}
+	}
+	for i := range c.definitions {
+		if def := &c.definitions[i]; wanted[def.Name] {
+			before := minors[def.Name]
+			minors[def.Name] = rapid.IntRange(lowest[def.Name], len(def.Spec.Versions)-1).Draw(t, "final version")
+			if !c.compatible(minors) {
+				minors[def.Name] = before
 			}
 		}
 	}
-	last := len(def.Spec.Versions) - 1
-	version := def.Spec.Versions[rapid.IntRange(min(lowest, last), last).Draw(t, "final version")].Version
-	return v1alpha1.InstallerAddon{Name: def.Name, Version: version, Adopt: true}
+	return minors
+}
+
+// reached is the place of the version that an add-on is at, or may go to before a new one is understood.
+func (c *cluster) reached(def *v1alpha1.AddonDefinition) int {
+	reached := 0
+	for i := range def.Spec.Versions {
+		if addon := c.addons[def.Name]; addon != nil && addon.Spec.Version == def.Spec.Versions[i].Version {
+			reached = i
+		}
+		for _, name := range releaseNames(def) {
+			if live := c.releases[name]; live != nil && live.asked == def.Spec.Versions[i].Releases[name].ChartVersion {
+				reached = i
+			}
+		}
+	}
+	return reached
+}
+
+// compatible says whether some add-ons can do with one another at versions of these places.
+func (c *cluster) compatible(minors map[string]int) bool {
+	for i := range c.definitions {
+		def := &c.definitions[i]
+		minor, there := minors[def.Name]
+		if !there {
+			continue
+		}
+		for _, requirement := range def.Spec.Versions[minor].Requires {
+			if other, there := minors[requirement.Addon]; there && !allows(requirement.Version, fmt.Sprintf("1.%d.0", other)) {
+				return false
+			}
+		}
+	}
+	return true
 }

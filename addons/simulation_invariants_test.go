@@ -171,8 +171,9 @@ func (c *cluster) checkHop(o Observation, d Decision) {
 	})
 	switch {
 	case len(d.Write) > 0 && !anyDeployed(o.Releases):
-		c.checkRequired(o)
+		c.checkRequired(o, d.Version)
 		c.checkInstall(o)
+		c.checkNeeded(name, d.Version)
 	case moves && d.Version != before:
 		to := slices.Index(versionNames(o.Definition.Spec.Versions), d.Version)
 		_, failing := firstIn(o, PhaseFailing)
@@ -185,8 +186,9 @@ func (c *cluster) checkHop(o Observation, d Decision) {
 		if !passed(o, name, gatesAt(o.Definition, v1alpha1.MomentUpgrade)) || onward && !passed(o, name, healthChecks(o.Definition)) {
 			c.Fatalf("I4: add-on %s moves from %s to %s with a gate closed or unhealthy: %v", name, before, d.Version, o.findings)
 		}
-		c.checkRequired(o)
+		c.checkRequired(o, d.Version)
 		c.checkDependencies(o, d.Version)
+		c.checkNeeded(name, d.Version)
 	}
 }
 
@@ -215,7 +217,8 @@ func (c *cluster) checkDependencies(o Observation, version string) {
 	}
 }
 
-func (c *cluster) checkRequired(o Observation) {
+// checkRequired checks that whatever a version requires is there, and runs as it needs it.
+func (c *cluster) checkRequired(o Observation, version string) {
 	for _, requirement := range o.Definition.Spec.Requires {
 		required := c.addons[requirement.Addon]
 		gone := required == nil || required.Spec.State == v1alpha1.Absent
@@ -229,8 +232,51 @@ func (c *cluster) checkRequired(o Observation) {
 		if required == nil || err != nil {
 			c.Fatalf("I5: add-on %s is written without %s: %v", o.Addon.Name, requirement.Addon, err)
 		}
-		if running := RunningVersion(def, c.observed(required.Name)); requirement.Version != "" && !allows(requirement.Version, running) {
-			c.Fatalf("I5: add-on %s is written while %s runs %s, not %s", o.Addon.Name, required.Name, running, requirement.Version)
+		running := RunningVersion(def, c.observed(required.Name))
+		for _, within := range c.ranges(o.Definition, version, required.Name) {
+			if !allows(within, running) {
+				c.Fatalf("I5: add-on %s moves to %s while %s runs %q, not %s", o.Addon.Name, version, required.Name, running, within)
+			}
+		}
+	}
+}
+
+// ranges are those in which a version needs another add-on.
+func (c *cluster) ranges(def *v1alpha1.AddonDefinition, version, other string) (ranges []string) {
+	for _, requirement := range def.Spec.Requires {
+		if requirement.Addon == other && requirement.Version != "" {
+			ranges = append(ranges, requirement.Version)
+		}
+	}
+	for i := range def.Spec.Versions {
+		for _, requirement := range def.Spec.Versions[i].Requires {
+			if def.Spec.Versions[i].Version == version && requirement.Addon == other {
+				ranges = append(ranges, requirement.Version)
+			}
+		}
+	}
+	return ranges
+}
+
+// refused says whether an add-on, by what of it runs or was written last, can not do with a version of another one.
+func (c *cluster) refused(by, name, version string) bool {
+	def, err := c.catalog().Get(by)
+	if err != nil || len(c.observed(by)) == 0 {
+		return false
+	}
+	for _, at := range []string{RunningVersion(def, c.observed(by)), c.target[by]} {
+		if slices.ContainsFunc(c.ranges(def, at, name), func(within string) bool { return at != "" && !allows(within, version) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkNeeded checks that no add-on that runs needs another version of one that moves.
+func (c *cluster) checkNeeded(name, version string) {
+	for _, other := range sortedKeys(c.addons) {
+		if c.refused(other, name, version) {
+			c.Fatalf("I5: add-on %s moves to %s, and %s, which runs, can not do with that", name, version, other)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type cluster struct {
 	away        map[string]bool            // definitions that are not there for now
 	moved       map[string]bool            // releases that their definition gives another chart and namespace
 	unnamed     map[string]bool            // releases that their definition does not name any more
+	retired     map[string]bool            // versions, as "a 1.1.0", that their definition has withdrawn
 	current     *Catalog                   // of the definitions; nil after a change of them
 	installers  []*v1alpha1.Installer
 	addons      map[string]*v1alpha1.Addon
@@ -50,7 +51,7 @@ type cluster struct {
 
 func newCluster(t rapid.TB, definitions ...v1alpha1.AddonDefinition) *cluster {
 	return &cluster{
-		TB: t, definitions: definitions, away: map[string]bool{}, moved: map[string]bool{}, unnamed: map[string]bool{},
+		TB: t, definitions: definitions, away: map[string]bool{}, moved: map[string]bool{}, unnamed: map[string]bool{}, retired: map[string]bool{},
 		addons: map[string]*v1alpha1.Addon{}, releases: map[string]*helmRelease{}, records: map[string]bool{},
 		waiting: map[string]bool{}, harmful: map[string]bool{}, fought: map[string]bool{},
 		closed: map[checkKey]bool{}, because: map[checkKey]string{}, believed: map[checkKey]bool{},
@@ -94,6 +95,11 @@ func (c *cluster) edit(def *v1alpha1.AddonDefinition) {
 			for i := range def.Spec.Versions {
 				delete(def.Spec.Versions[i].Releases, name)
 			}
+		}
+	}
+	for i := range def.Spec.Versions {
+		if version := &def.Spec.Versions[i]; c.retired[def.Name+" "+version.Version] {
+			version.Withdrawn = "it loses data"
 		}
 	}
 	for i := range def.Spec.Releases {
@@ -141,14 +147,21 @@ func (c *cluster) lost() map[string]*v1alpha1.Addon {
 }
 
 func (c *cluster) plan(subject *v1alpha1.Installer) (Resolution, Plan) {
-	world, running := c.world(), map[string]string{}
-	for _, addon := range world.Addons {
-		if def, err := world.Catalog.Get(addon.Name); err == nil {
-			running[addon.Name] = RunningVersion(def, c.observed(addon.Name))
+	world := c.world()
+	resolution := Resolve(world, subject)
+	return resolution, MakePlan(world, subject, resolution, c.running())
+}
+
+// running are the versions that run, as far as they can be told.
+func (c *cluster) running() map[string]string {
+	running := map[string]string{}
+	for _, name := range c.catalog().Names() {
+		def, _ := c.catalog().Get(name)
+		if version := RunningVersion(def, c.observed(name)); version != "" {
+			running[name] = version
 		}
 	}
-	resolution := Resolve(world, subject)
-	return resolution, MakePlan(world, subject, resolution, running)
+	return running
 }
 
 // installerPass does one pass for an Installer, of which only so many writes happen. It returns whether anything changed.
