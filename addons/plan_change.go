@@ -17,7 +17,7 @@ func (p *planner) change(addon *Resolved) (PlannedChange, bool) {
 	case existing == nil:
 		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted and not there"
 		change.Waits = p.awaitedByInstall(addon)
-	case SpecEqual(existing.Spec, change.Spec) || pinned(existing) && SpecEqual(existing.Spec, addon.Spec):
+	case p.unchanged(&change, addon):
 		return change, false
 	case existing.Spec.State != v1alpha1.Present:
 		change.Action, change.Reason = v1alpha1.ActionInstall, "it is wanted again"
@@ -33,6 +33,19 @@ func (p *planner) change(addon *Resolved) (PlannedChange, bool) {
 		change.Waits = p.awaitedByChange(addon)
 	}
 	return change, true
+}
+
+// unchanged says whether an Addon is as it is wanted, and has not been found meanwhile to come too early.
+func (p *planner) unchanged(change *PlannedChange, addon *Resolved) bool {
+	existing := p.existing[addon.Name]
+	if !SpecEqual(existing.Spec, change.Spec) && !(pinned(existing) && SpecEqual(existing.Spec, addon.Spec)) {
+		return false
+	}
+	ahead := *change
+	if change.From != "" && change.From != change.To {
+		p.upgrade(&ahead, existing)
+	}
+	return ahead.Stage == ""
 }
 
 // pinned says whether an Addon is to be tied to its definition, which needs no change of its own.
@@ -95,9 +108,11 @@ func (p *planner) upgrade(change *PlannedChange, existing *v1alpha1.Addon) {
 	p.stage(change, existing)
 }
 
-// stage lets an add-on go as far on its path as what the others run allows.
+// stage lets an add-on go as far on its path as what the others run allows. Where that is nowhere, it is to settle at what it runs: those
+// that have to move first may come after it.
 func (p *planner) stage(change *PlannedChange, existing *v1alpha1.Addon) {
 	limits := newLimits(Limits{Needs: p.needs[change.Addon]})
+	change.Stage = change.From
 	for _, hop := range change.Path {
 		if err := limits.checkNeeds(hop); err != nil {
 			change.Waits = err.Error()
@@ -105,7 +120,7 @@ func (p *planner) stage(change *PlannedChange, existing *v1alpha1.Addon) {
 		}
 		change.Stage = hop
 	}
-	if change.Stage != "" && change.Stage != existing.Spec.Version {
+	if change.Stage != existing.Spec.Version {
 		change.Waits = ""
 	}
 }

@@ -178,7 +178,8 @@ func (c *cluster) checkHop(o Observation, d Decision) {
 		to := slices.Index(versionNames(o.Definition.Spec.Versions), d.Version)
 		_, failing := firstIn(o, PhaseFailing)
 		h := newHops(o.Definition)
-		onward := Settled(o.Definition, before, o.Releases) && h.allow(ParseVersion(before), to)
+		onward := Settled(o.Definition, before, o.Releases) && h.allow(ParseVersion(before), to) ||
+			Settled(o.Definition, d.Running, o.Releases) && h.allow(ParseVersion(d.Running), to) // an install that was begun anew, and cut short
 		overtakes := failing && d.Running != "" && h.allow(ParseVersion(d.Running), to) && ParseVersion(before).Compare(ParseVersion(d.Version)) < 0
 		if !onward && !overtakes {
 			c.Fatalf("I4: add-on %s moves from %s to %s while %v", name, before, d.Version, o.Releases)
@@ -232,10 +233,11 @@ func (c *cluster) checkRequired(o Observation, version string) {
 		if required == nil || err != nil {
 			c.Fatalf("I5: add-on %s is written without %s: %v", o.Addon.Name, requirement.Addon, err)
 		}
-		running := RunningVersion(def, c.observed(required.Name))
-		for _, within := range c.ranges(o.Definition, version, required.Name) {
-			if !allows(within, running) {
-				c.Fatalf("I5: add-on %s moves to %s while %s runs %q, not %s", o.Addon.Name, version, required.Name, running, within)
+		for _, at := range []string{RunningVersion(def, c.observed(required.Name)), c.target[required.Name]} {
+			for _, within := range c.ranges(o.Definition, version, required.Name) {
+				if at != "" && !allows(within, at) {
+					c.Fatalf("I5: add-on %s moves to %s while %s runs %q, not %s", o.Addon.Name, version, required.Name, at, within)
+				}
 			}
 		}
 	}
@@ -274,7 +276,7 @@ func (c *cluster) refused(by, name, version string) bool {
 
 // checkNeeded checks that no add-on that runs needs another version of one that moves.
 func (c *cluster) checkNeeded(name, version string) {
-	for _, other := range sortedKeys(c.addons) {
+	for _, other := range c.catalog().Names() {
 		if c.refused(other, name, version) {
 			c.Fatalf("I5: add-on %s moves to %s, and %s, which runs, can not do with that", name, version, other)
 		}

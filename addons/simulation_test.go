@@ -226,7 +226,7 @@ func (c *cluster) observe(name string) Observation {
 		o.Problem = err.Error()
 	}
 	o.Definition, o.Digest = def, c.catalog().Digest(name)
-	for _, other := range sortedKeys(c.addons) {
+	for _, other := range c.catalog().Names() {
 		if needing, err := c.catalog().Get(other); err == nil {
 			o.Needs = append(o.Needs, NeedsBy(needing, c.observed(other), name)...)
 		}
