@@ -1,7 +1,6 @@
 package addons
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -121,21 +120,5 @@ func TestPath(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, test.path, path)
 		})
-	}
-}
-
-// An add-on may list 256 versions, and a path is found at every pass.
-func BenchmarkPath(b *testing.B) {
-	var names []string
-	for minor := range 64 {
-		for patch := range 4 {
-			names = append(names, fmt.Sprintf("1.%d.%d", minor, patch))
-		}
-	}
-	def := define("long", versions(names...))
-	for b.Loop() {
-		if path, err := Path(&def, "1.0.0", "1.63.3", Limits{Kubernetes: "1.33.0"}); err != nil || len(path) != 63 {
-			b.Fatal(path, err)
-		}
 	}
 }

@@ -11,7 +11,9 @@ import (
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func (r *resolver) checkRequirements(name string) {
-	for _, requirement := range r.around[name].Spec.Requires {
+	requirements := slices.Clone(r.around[name].Spec.Requires)
+	slices.SortStableFunc(requirements, func(a, b v1alpha1.Requirement) int { return cmp.Compare(a.Addon, b.Addon) }) // the first problem is told
+	for _, requirement := range requirements {
 		if requirement.Addon == "" {
 			continue
 		}
@@ -51,7 +53,9 @@ func allows(within, version string) bool {
 // checkConflicts blames whichever of two conflicting add-ons does not run yet, so that what runs is left alone; both when
 // that does not tell them apart.
 func (r *resolver) checkConflicts(name string) {
-	for _, conflict := range r.around[name].Spec.Conflicts {
+	conflicts := slices.Clone(r.around[name].Spec.Conflicts)
+	slices.SortStableFunc(conflicts, func(a, b v1alpha1.Conflict) int { return cmp.Compare(a.Addon, b.Addon) })
+	for _, conflict := range conflicts {
 		if r.around[conflict.Addon] == nil {
 			continue
 		}
