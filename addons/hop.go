@@ -134,7 +134,7 @@ func pathAhead(o Observation, running string) []string {
 // operator died before it had written them all, it is the one that the written ones may be of, and if that leaves a choice, the
 // one with the shortest way to the wanted version. It is empty when the HelmReleases make no such sense.
 func askedVersion(o Observation) string {
-	if version := RunningVersion(o.Definition, asAsked(o.Releases)); version != "" {
+	if version := AskedVersion(o.Definition, o.Releases); version != "" {
 		return version
 	}
 	return cmp.Or(begun(o), newestAsked(o))

@@ -84,7 +84,7 @@ func NeedsAt(def *v1alpha1.AddonDefinition, running, addon string) []Need {
 
 // NeedsBy lists what an add-on demands of another one's version, by what of it runs and what is being rolled out.
 func NeedsBy(def *v1alpha1.AddonDefinition, observed map[string]Observed, addon string) []Need {
-	running, asked := RunningVersion(def, observed), RunningVersion(def, asAsked(observed))
+	running, asked := RunningVersion(def, observed), AskedVersion(def, observed)
 	needs := NeedsAt(def, running, addon)
 	if asked != running {
 		needs = append(needs, NeedsAt(def, asked, addon)...)

@@ -89,6 +89,11 @@ func RunningVersion(def *v1alpha1.AddonDefinition, observed map[string]Observed)
 	return ""
 }
 
+// AskedVersion returns the version that an add-on's releases ask for, whether or not it runs yet; empty when they are not all of one.
+func AskedVersion(def *v1alpha1.AddonDefinition, observed map[string]Observed) string {
+	return RunningVersion(def, asAsked(observed))
+}
+
 func runsAt(version *v1alpha1.VersionDefinition, observed map[string]Observed) bool {
 	for name, at := range version.Releases {
 		release, ok := observed[name]

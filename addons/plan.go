@@ -104,13 +104,9 @@ func newPlanner(world World, installer *v1alpha1.Installer, resolution Resolutio
 	}
 	for _, addon := range world.Addons {
 		p.existing[addon.Name] = addon
-		def, err := world.Catalog.Get(addon.Name)
-		if err != nil || running[addon.Name] == "" {
-			continue
-		}
-		for _, requirement := range def.Spec.Requires {
-			p.needs[requirement.Addon] = append(p.needs[requirement.Addon], NeedsAt(def, running[addon.Name], requirement.Addon)...)
-		}
+	}
+	for _, name := range sortedKeys(p.existing) {
+		p.addNeeds(name)
 	}
 	p.leaving = leaving(world, p.owners)
 	for _, problem := range resolution.Problems {
@@ -119,6 +115,21 @@ func newPlanner(world World, installer *v1alpha1.Installer, resolution Resolutio
 		}
 	}
 	return p
+}
+
+// addNeeds gathers what an add-on demands of others, by what of it runs and what is being rolled out.
+func (p *planner) addNeeds(name string) {
+	def, err := p.world.Catalog.Get(name)
+	if err != nil {
+		return
+	}
+	for _, requirement := range def.Spec.Requires {
+		other := requirement.Addon
+		p.needs[other] = append(p.needs[other], NeedsAt(def, p.running[name], other)...)
+		if asked := p.world.Asked[name]; asked != p.running[name] {
+			p.needs[other] = append(p.needs[other], NeedsAt(def, asked, other)...)
+		}
+	}
 }
 
 // complete adds what people should know of a change, and what it rests on.

@@ -19,6 +19,8 @@ type World struct {
 	Installers []*v1alpha1.Installer
 	// Addons are all Addons of the cluster.
 	Addons []*v1alpha1.Addon
+	// Asked gives the version that the releases of each add-on ask for, whether or not it runs yet; one that is missing in it asks for none.
+	Asked map[string]string
 }
 
 // Resolution is what an Installer's spec comes to. Its order is deterministic and does not depend on the order in the spec.

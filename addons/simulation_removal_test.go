@@ -63,6 +63,9 @@ func TestWhatAClosedGateKeepsIsNotTouched(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := settledCluster(t)
+		for _, subject := range c.installers {
+			subject.Spec.Approval = v1alpha1.ApprovalAutomatic
+		}
 		staying, lists, before := c.closeSome(t), map[string][]v1alpha1.InstallerAddon{}, map[string]string{}
 		for name := range staying {
 			before[name] = c.state(name)

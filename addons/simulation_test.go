@@ -126,7 +126,11 @@ func unchecked(definitions []v1alpha1.AddonDefinition) Catalog {
 }
 
 func (c *cluster) world() World {
-	world := World{Catalog: c.catalog(), Kubernetes: c.kubernetes, Installers: c.installers}
+	world := World{Catalog: c.catalog(), Kubernetes: c.kubernetes, Installers: c.installers, Asked: map[string]string{}}
+	for _, name := range c.catalog().Names() {
+		def, _ := c.catalog().Get(name)
+		world.Asked[name] = AskedVersion(def, c.observed(name))
+	}
 	all := maps.Clone(c.addons)
 	maps.Copy(all, c.lost())
 	for _, name := range sortedKeys(all) {

@@ -115,9 +115,10 @@ func (r *InstallerReconciler) observe(ctx context.Context) (addons.World, map[st
 		return world, nil, err
 	}
 	running := map[string]string{}
+	world.Asked = map[string]string{}
 	for name, observed := range releases {
 		if def, err := world.Catalog.Get(name); err == nil {
-			running[name] = addons.RunningVersion(def, observed)
+			running[name], world.Asked[name] = addons.RunningVersion(def, observed), addons.AskedVersion(def, observed)
 		}
 	}
 	lost, err := r.lost(ctx, world.Addons, releases)
