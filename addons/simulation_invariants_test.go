@@ -266,7 +266,11 @@ func (c *cluster) refused(by, name, version string) bool {
 	if err != nil || len(c.observed(by)) == 0 {
 		return false
 	}
-	for _, at := range []string{RunningVersion(def, c.observed(by)), c.target[by]} {
+	versions := []string{RunningVersion(def, c.observed(by))}
+	if addon := c.addons[by]; addon != nil && addon.Spec.State == v1alpha1.Present { // what is being uninstalled does not come back by itself
+		versions = append(versions, c.target[by])
+	}
+	for _, at := range versions {
 		if slices.ContainsFunc(c.ranges(def, at, name), func(within string) bool { return at != "" && !allows(within, version) }) {
 			return true
 		}
