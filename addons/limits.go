@@ -42,8 +42,9 @@ func (l limits) check(version *v1alpha1.VersionDefinition) error {
 }
 
 func (l limits) checkNeeds(version string) error {
+	at := ParseVersion(version)
 	for _, need := range l.needs {
-		if !allows(need.Range, version) {
+		if within, err := l.platform.parseRange(need.Range); err != nil || !within.Contains(at) {
 			return fmt.Errorf("add-on %q runs %s and needs this one at %s, which %s is not", need.Addon, need.Running, need.Range, version)
 		}
 	}

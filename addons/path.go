@@ -35,51 +35,75 @@ func (w walker) fits(version *v1alpha1.VersionDefinition) bool { return w.limits
 
 func everywhere(*v1alpha1.VersionDefinition) bool { return true }
 
+// unreached is in place of the version before one that cannot be reached, and origin where that is the one where the walk begins.
+const (
+	unreached = -2
+	origin    = -1
+)
+
 // walk finds the shortest walk breadth first, and of several the one whose hops go furthest. It is nil where there is none.
 func (w walker) walk(from, to string, fits func(*v1alpha1.VersionDefinition) bool) []string {
 	before := w.reach(from, to, fits)
-	if _, reached := before[to]; !reached {
+	target := w.place(to)
+	if target < 0 || before[target] == unreached {
 		return nil
 	}
 	var path []string
-	for at := to; at != from; at = before[at] {
-		path = append(path, at)
+	for at := target; at != origin; at = before[at] {
+		path = append(path, w.hops.versions[at].String())
 	}
 	slices.Reverse(path)
 	return path
 }
 
-// reach finds what can be reached from a version, breadth first and until that is found which is looked for, and the version before each.
-func (w walker) reach(from, to string, fits func(*v1alpha1.VersionDefinition) bool) map[string]string {
-	before := map[string]string{from: ""}
-	queue := []string{from}
-	for len(queue) > 0 {
-		running := queue[0]
-		queue = queue[1:]
-		version := ParseVersion(running)
-		for i, next := range slices.Backward(w.hops.versions) {
-			if _, seen := before[next.String()]; seen || !w.hops.allow(version, i) || !fits(&w.def.Spec.Versions[i]) {
-				continue
-			}
-			before[next.String()] = running
-			if next.String() == to {
-				return before
-			}
-			queue = append(queue, next.String())
+// place of a version in the list; -1 where it is not listed.
+func (w walker) place(version string) int {
+	return slices.IndexFunc(w.hops.versions, func(listed Version) bool { return listed.String() == version })
+}
+
+// reach finds what can be reached from a version, breadth first and until that is found which is looked for, and the place of the version
+// before each.
+func (w walker) reach(from, to string, fits func(*v1alpha1.VersionDefinition) bool) []int {
+	before := make([]int, len(w.hops.versions))
+	var open []int // not reached so far, the newest first
+	for i := range slices.Backward(w.hops.versions) {
+		before[i] = unreached
+		if fits(&w.def.Spec.Versions[i]) {
+			open = append(open, i)
 		}
 	}
-	return before
+	running, queue := ParseVersion(from), []int(nil)
+	for at := origin; ; at, queue = queue[0], queue[1:] {
+		if at != origin {
+			running = w.hops.versions[at]
+		}
+		closed := open[:0]
+		for _, next := range open {
+			if !w.hops.allow(running, next) {
+				closed = append(closed, next)
+				continue
+			}
+			before[next] = at
+			queue = append(queue, next)
+			if w.hops.versions[next].String() == to {
+				return before
+			}
+		}
+		open = closed
+		if len(queue) == 0 {
+			return before
+		}
+	}
 }
 
 // furthest is the newest version that can be reached; `from` itself where none can.
 func (w walker) furthest(from string, fits func(*v1alpha1.VersionDefinition) bool) string {
-	furthest := from
-	for version := range w.reach(from, "", fits) {
-		if ParseVersion(version).Compare(ParseVersion(furthest)) > 0 {
-			furthest = version
+	for i, before := range slices.Backward(w.reach(from, "", fits)) {
+		if before != unreached {
+			return w.hops.versions[i].String()
 		}
 	}
-	return furthest
+	return from
 }
 
 // obstacle says what is in the way to a version: its absence, a limit on the way that there would be, or a missing hop.
@@ -108,13 +132,15 @@ func (w walker) obstacle(from, to string) string {
 // missingHop names the gap between what can be reached from one version and that from which another one can.
 func (w walker) missingHop(from, to string) string {
 	furthest := w.furthest(from, everywhere)
-	for _, next := range w.hops.versions {
-		leads := next.String() == to || w.walk(next.String(), to, everywhere) != nil
-		if leads && next.Compare(ParseVersion(furthest)) > 0 {
-			return fmt.Sprintf("no hop leads from %s to %s", furthest, next)
+	next := to
+	var leading []int // to the target, the newest first
+	for i, version := range slices.Backward(w.hops.versions) {
+		leads := version.String() == to || slices.ContainsFunc(leading, func(later int) bool { return w.hops.allow(version, later) })
+		if leads && version.Compare(ParseVersion(furthest)) > 0 {
+			leading, next = append(leading, i), version.String()
 		}
 	}
-	return "no hop leads from " + furthest + " to " + to
+	return fmt.Sprintf("no hop leads from %s to %s", furthest, next)
 }
 
 // wayOut says how far an upgrade could go for now, where this cluster's Kubernetes is in the way of one of its hops.
@@ -145,6 +171,7 @@ type hops struct {
 
 func newHops(def *v1alpha1.AddonDefinition) hops {
 	h := hops{lastMinor: map[uint64]uint64{}}
+	ranges := map[string]*Range{} // a catalogue repeats few
 	for i := range def.Spec.Versions {
 		version := ParseVersion(def.Spec.Versions[i].Version)
 		h.versions = append(h.versions, version)
@@ -152,10 +179,12 @@ func newHops(def *v1alpha1.AddonDefinition) hops {
 			major := version.semantic.Major()
 			h.lastMinor[major] = max(h.lastMinor[major], version.semantic.Minor())
 		}
-		var within *Range
-		if raw := def.Spec.Versions[i].UpgradeFrom; raw != "" {
+		raw := def.Spec.Versions[i].UpgradeFrom
+		within := ranges[raw]
+		if raw != "" && within == nil {
 			parsed, _ := ParseRange(raw) // ValidateDefinition refuses what is no range; the empty one contains nothing
 			within = &parsed
+			ranges[raw] = within
 		}
 		h.upgradeFrom = append(h.upgradeFrom, within)
 	}

@@ -2,6 +2,7 @@ package addons
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,24 @@ func (c *catalogue) checkPath(t *rapid.T, from drawn, to int) {
 		require.Error(t, err, "from %s to %s on %q", from.text, c.listed[to].text, Limits{Kubernetes: c.kubernetes})
 		require.Empty(t, path)
 	}
+}
+
+func TestPlainRangesMeanWhatOthersMean(t *testing.T) {
+	t.Parallel()
+	version := rapid.StringMatching(`(0|[1-3])\.(0|[1-3])\.(0|[1-3])`)
+	rapid.Check(t, func(t *rapid.T) {
+		bounds := rapid.SliceOfN(rapid.SampledFrom([]string{">=", "<", "=", "", ">", "<="}), 1, 3).Draw(t, "bounds")
+		for i := range bounds {
+			bounds[i] += version.Draw(t, "bound")
+		}
+		within, err := ParseRange(strings.Join(bounds, " "))
+		require.NoError(t, err)
+		slow := within
+		slow.bounds = nil
+		suffix := rapid.SampledFrom([]string{"", "-3", "-rc.1", "+build"}).Draw(t, "suffix")
+		at := ParseVersion(version.Draw(t, "version") + suffix)
+		require.Equal(t, slow.Contains(at), within.Contains(at), "%s in %s", at, within)
+	})
 }
 
 func TestPathsNeverGoToWhatIsNotListed(t *testing.T) {
