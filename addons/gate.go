@@ -43,9 +43,9 @@ func asked() *Hold {
 	return &Hold{State: v1alpha1.StateBlocked, Message: "its checks are being evaluated"}
 }
 
-// holdGates holds the add-on in front of a closed gate.
+// holdGates holds the add-on in front of a closed gate. Only fresh facts open one: older ones may be from before the last hop.
 func (d *Decision) holdGates(o Observation, when v1alpha1.Moment) *Hold {
-	gate, finding, ok := d.failed(o, o.Addon.Name, gatesAt(o.Definition, when), when == v1alpha1.MomentRemove)
+	gate, finding, ok := d.failed(o, o.Addon.Name, gatesAt(o.Definition, when), true)
 	switch {
 	case !ok:
 		return asked()
@@ -61,9 +61,9 @@ func (d *Decision) holdGates(o Observation, when v1alpha1.Moment) *Hold {
 	}
 }
 
-// holdUnhealthy holds the next hop of an add-on until its health checks hold.
+// holdUnhealthy holds the next hop of an add-on until its health checks hold, after the last one.
 func (d *Decision) holdUnhealthy(o Observation, next string) *Hold {
-	check, finding, ok := d.failed(o, o.Addon.Name, healthChecks(o.Definition), false)
+	check, finding, ok := d.failed(o, o.Addon.Name, healthChecks(o.Definition), true)
 	switch {
 	case !ok:
 		return asked()
@@ -82,9 +82,10 @@ func unhealthy(check *v1alpha1.Check, finding Finding) *Hold {
 	}
 }
 
-// holdUnhealthyDependency holds an add-on until a dependency's health checks hold.
+// holdUnhealthyDependency holds an add-on until a dependency's health checks hold. What is upgraded asks for fresh facts: the dependency
+// may have come to its version a moment ago, and older facts be about the one before.
 func (d *Decision) holdUnhealthyDependency(o Observation, dependency *Dependency) *Hold {
-	check, finding, ok := d.failed(o, dependency.Name, healthChecks(dependency.Definition), false)
+	check, finding, ok := d.failed(o, dependency.Name, healthChecks(dependency.Definition), anyDeployed(o.Releases))
 	switch {
 	case !ok:
 		return asked()

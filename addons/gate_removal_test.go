@@ -102,6 +102,8 @@ func TestHealthOfDependencies(t *testing.T) {
 	unhealthy := outcome{
 		asked: []string{green}, message: `waits for add-on "b", which runs but is not healthy: green: pods are left`, blocked: "Addon/b Health/green",
 	}
+	unhealthyNow := unhealthy
+	unhealthyNow.asked = []string{green, "b/green now, b/quick now"}
 	unsettled := outcome{message: `waits for add-on "b", which has not settled at 2.0.0`, blocked: "Addon/b"}
 	moving := dependency("2.0.0", settledAt("b", "1.0.0"))
 	for name, test := range map[string]gateCase{
@@ -112,7 +114,8 @@ func TestHealthOfDependencies(t *testing.T) {
 		"an install that has begun":                {dependencies: moving, releases: []Observed{release("a", PhaseFailing, "1.1.0", "")}, want: outcome{writes: "1.1.0"}},
 		"a hop waits until it has settled":         {dependencies: moving, releases: []Observed{settledAt("a", "1.0.0")}, want: unsettled},
 		"a hop waits until it is healthy":          {dependencies: running, releases: []Observed{settledAt("a", "1.0.0")}, closed: []string{"b/green"}, want: unhealthy},
-		"a hop":                                    {dependencies: running, releases: []Observed{settledAt("a", "1.0.0")}, want: outcome{asked: []string{green}, writes: "1.1.0"}},
+		"a hop":                                    {dependencies: running, releases: []Observed{settledAt("a", "1.0.0")}, want: outcome{asked: []string{green, "b/green now, b/quick now"}, writes: "1.1.0"}},
+		"a hop, lately unhealthy":                  {dependencies: running, releases: []Observed{settledAt("a", "1.0.0")}, closed: []string{"lately b/green"}, want: unhealthyNow},
 		"a hop that has begun":                     {dependencies: moving, releases: []Observed{release("a", PhaseProgressing, "1.1.0", "1.0.0")}, want: outcome{writes: "1.1.0"}},
 		"what runs as wanted":                      {dependencies: moving, releases: []Observed{settledAt("a", "1.1.0")}, want: outcome{writes: "1.1.0"}},
 		"one without a definition":                 {dependencies: []Dependency{{Name: "b", Desired: "1.0.0"}}, want: outcome{message: `waits for add-on "b", which has no AddonDefinition that can be used`, blocked: "Addon/b"}},

@@ -2,6 +2,7 @@ package addons
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,8 +141,12 @@ func TestGatesOfInstalls(t *testing.T) {
 	going := release("a", PhaseDeleting, "1.1.0", "")
 	going.Uninstall = UninstallDone
 	both := []string{"a/install-1, a/install-2"}
+	twice := append(slices.Clone(both), "a/install-1 now, a/install-2 now")
 	for name, test := range map[string]gateCase{
-		"open": {want: outcome{asked: both, writes: "1.1.0", gates: "install-1 install-2"}},
+		"open": {want: outcome{asked: twice, writes: "1.1.0", gates: "install-1 install-2"}},
+		"closed lately": {closed: []string{"lately a/install-1"}, want: outcome{
+			asked: twice, message: "it is not installed while its gate install-1 is closed: pods are left", blocked: "Gate/install-1", gates: "-install-1 install-2",
+		}},
 		"the first is closed": {closed: []string{"a/install-1"}, want: outcome{
 			asked: both, message: "it is not installed while its gate install-1 is closed: pods are left", blocked: "Gate/install-1", gates: "-install-1 install-2",
 		}},
@@ -166,11 +171,17 @@ func TestGatesOfInstalls(t *testing.T) {
 func TestGatesOfUpgrades(t *testing.T) {
 	t.Parallel()
 	settled := []Observed{settledAt("a", "1.0.0")}
-	all := []string{"a/works", "a/upgrade-1, a/upgrade-2"}
+	all := []string{"a/works", "a/works now", "a/upgrade-1, a/upgrade-2", "a/upgrade-1 now, a/upgrade-2 now"}
 	for name, test := range map[string]gateCase{
 		"open": {releases: settled, want: outcome{asked: all, writes: "1.1.0", gates: "upgrade-1 upgrade-2"}},
 		"closed": {releases: settled, closed: []string{"a/upgrade-2"}, want: outcome{
+			asked: all[:3], message: "it is not upgraded while its gate upgrade-2 is closed: pods are left", blocked: "Gate/upgrade-2", gates: "upgrade-1 -upgrade-2",
+		}},
+		"closed since the last hop": {releases: settled, closed: []string{"lately a/upgrade-2"}, want: outcome{
 			asked: all, message: "it is not upgraded while its gate upgrade-2 is closed: pods are left", blocked: "Gate/upgrade-2", gates: "upgrade-1 -upgrade-2",
+		}},
+		"not healthy since the last hop": {releases: settled, closed: []string{"lately a/works"}, want: outcome{
+			asked: all[:2], message: "the upgrade to 1.1.0 waits until it is healthy: works: pods are left", blocked: "Health/works",
 		}},
 		"not healthy": {releases: settled, closed: []string{"a/works", "a/upgrade-2"}, want: outcome{
 			asked: all[:1], message: "the upgrade to 1.1.0 waits until it is healthy: works: pods are left", blocked: "Health/works",
@@ -193,7 +204,7 @@ func TestGatesOfHopsThatOvertake(t *testing.T) {
 	t.Parallel()
 	def := guarded()
 	o := Observation{Addon: present("default", "a@1.1.1"), Definition: &def, Releases: byName(release("a", PhaseFailing, "1.1.0", "1.0.0"))}
-	assert.Equal(t, outcome{asked: []string{"a/upgrade-1, a/upgrade-2"}, writes: "1.1.1", gates: "upgrade-1 upgrade-2"}, outcomeOf(o))
+	assert.Equal(t, outcome{asked: []string{"a/upgrade-1, a/upgrade-2", "a/upgrade-1 now, a/upgrade-2 now"}, writes: "1.1.1", gates: "upgrade-1 upgrade-2"}, outcomeOf(o))
 	o.findings = nil
 	assert.Equal(t, outcome{asked: []string{"a/upgrade-1, a/upgrade-2"}, writes: "1.1.0", gates: "upgrade-1 -upgrade-2"}, outcomeOf(o, "a/upgrade-2"))
 }
