@@ -26,6 +26,8 @@ func decideVersion(o Observation, d *Decision) {
 	case asked == "" && d.Running == "":
 		d.Path = []string{wanted}
 		d.Hold = holdDefinition(o, fmt.Sprintf("it runs %s, which no version of %q in the catalogue consists of; add that version to the AddonDefinition", deployedCharts(o.Releases), o.Addon.Name))
+	case asked == "" && len(dropped(o, d.Running)) > 0:
+		finishDropped(o, d, dropped(o, d.Running))
 	case asked == "" || asked == d.Running:
 		decideHop(o, d, asked)
 	default:

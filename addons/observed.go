@@ -56,6 +56,8 @@ type Observed struct {
 	// AskedChart and AskedVersion are those in the HelmRelease's spec.
 	AskedChart   string
 	AskedVersion string
+	// AskedByUs says that the operator itself wrote AskedVersion, and nobody has changed it since.
+	AskedByUs bool
 	// ChartVersion and Revision are those of the newest deployed Helm release; empty and 0 when none is.
 	ChartVersion string
 	Revision     int64

@@ -67,9 +67,9 @@ func TestAVersionLeavesTheCatalogueWhileAnUpgradeGoesThere(t *testing.T) {
 	var there []v1alpha1.VersionDefinition
 	keep := func(def *v1alpha1.AddonDefinition) { there = slices.Clone(def.Spec.Versions) }
 
-	s.revise("dropped-a", keep, without("1.5.0"))
-	s.says("dropped-a", v1alpha1.StateBlocked, "1.5.0")
-	assert.Equal(t, hop, s.identity("dropped-a"))
+	s.revise("dropped-a", keep, without("1.5.0"), reachableFrom(">=1.4.0", "1.6.0"))
+	s.says("dropped-a", v1alpha1.StateUpgrading, "the upgrade to dropped-a 1.5.0 has begun and is finished first")
+	assert.Equal(t, hop, s.identity("dropped-a"), "neither is it taken back to 1.4.0, nor overtaken")
 	s.finishHook("dropped", "dropped-a-prepare")
 	s.eventually("Helm has finished", func(t *assert.CollectT) {
 		latest := s.helmRelease(t, "dropped-a").Status.History.Latest()
@@ -88,7 +88,10 @@ func TestAVersionLeavesTheCatalogueWhileAnUpgradeGoesThere(t *testing.T) {
 // until it is upgraded, and of one that is too new until the catalogue knows better.
 func TestAHopWaitsForItsKubernetes(t *testing.T) {
 	t.Parallel()
-	for name, within := range map[string]string{"too-old": ">=1.99", "too-new": "<1.30"} {
+	for name, test := range map[string]struct{ within, help string }{
+		"too-old": {">=1.60", "upgrade Kubernetes first"},
+		"too-new": {"<1.30", "Kubernetes has gone ahead of it: add a hop around it to the AddonDefinition"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := beside(t, name)
 			addon := name + "-a"
@@ -98,8 +101,8 @@ func TestAHopWaitsForItsKubernetes(t *testing.T) {
 			s.install(`{addons: [{name: ` + addon + `, version: 1.7.0}]}`)
 			s.hookRuns(name, addon+"-prepare")
 
-			s.revise(addon, atVersion("1.6.0", func(v *v1alpha1.VersionDefinition) { v.Kubernetes = within }))
-			obstacle := "version 1.6.0 needs Kubernetes " + within + ", and this cluster runs " + s.kubernetes()
+			s.revise(addon, atVersion("1.6.0", func(v *v1alpha1.VersionDefinition) { v.Kubernetes = test.within }))
+			obstacle := "version 1.6.0 needs Kubernetes " + test.within + ", and this cluster runs " + s.kubernetes() + "; " + test.help
 			s.says(addon, v1alpha1.StateUpgrading, "the upgrade to 1.5.0 has begun and is finished first", "after that", obstacle)
 			s.finishHook(name, addon+"-prepare")
 			s.says(addon, v1alpha1.StateBlocked, `no upgrade path of "`+addon+`" leads from 1.5.0 to 1.7.0: `+obstacle)

@@ -41,6 +41,7 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	}
 	if hr.Spec.Chart != nil {
 		o.AskedChart, o.AskedVersion = hr.Spec.Chart.Spec.Chart, hr.Spec.Chart.Spec.Version
+		o.AskedByUs = askedByUs(hr)
 	}
 	for _, dependency := range hr.Spec.DependsOn {
 		o.DependsOn = append(o.DependsOn, dependency.Name)
