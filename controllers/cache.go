@@ -9,13 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
+	"github.com/kurlsh/addon-operator/flux"
 )
 
 // CacheOptions limits what the manager's cache holds to what the controllers read.
 func CacheOptions() cache.Options {
 	ours := cache.ByObject{Namespaces: map[string]cache.Config{v1alpha1.Namespace: {}}}
 	releases := ours
-	releases.Transform = keepSuspender
+	releases.Transform = trimRelease
 	defaults := ours
 	defaults.Label = labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.FieldManager})
 	return cache.Options{
@@ -29,10 +30,10 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// keepSuspender drops managed fields, which make up most of an object, unless they tell who suspended a HelmRelease.
-func keepSuspender(object any) (any, error) {
-	if hr, ok := object.(*helmv2.HelmRelease); ok && !hr.Spec.Suspend {
-		hr.ManagedFields = nil
+// trimRelease drops the managed fields of HelmReleases, which make up most of them, but for what flux.Observe reads there.
+func trimRelease(object any) (any, error) {
+	if hr, ok := object.(*helmv2.HelmRelease); ok {
+		flux.TrimOwnership(hr)
 	}
 	return object, nil
 }

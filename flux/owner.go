@@ -10,6 +10,20 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
+// ourVersion is all that TrimOwnership keeps of a HelmRelease whose chart version is the operator's.
+const ourVersion = `{"f:spec":{"f:chart":{"f:spec":{"f:version":{}}}}}`
+
+// TrimOwnership drops from the managed fields of a HelmRelease, in place, what Observe does not read.
+func TrimOwnership(hr *helmv2.HelmRelease) {
+	switch {
+	case hr.Spec.Suspend: // who did that is of interest
+	case askedByUs(hr):
+		hr.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: v1alpha1.FieldManager, FieldsV1: metav1.NewFieldsV1(ourVersion)}}
+	default:
+		hr.ManagedFields = nil
+	}
+}
+
 // askedByUs says whether the chart version in a HelmRelease is the operator's: whoever changes a field takes it away from its owner.
 func askedByUs(hr *helmv2.HelmRelease) bool {
 	return slices.ContainsFunc(hr.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
