@@ -31,13 +31,13 @@ func finishDropped(o Observation, d *Decision, releases []Observed) {
 	for _, release := range releases {
 		charts = append(charts, release.Name+" "+release.AskedVersion)
 	}
-	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, o.limits())
+	path, err := Path(o.Definition, d.Running, o.Addon.Spec.Version, limitsOf(o))
 	d.Hold = holdUnsettled(o, d.Running, fmt.Sprintf("the upgrade to %s has begun and is finished first (%s), although no version of %q in the catalogue consists of that any more; add that version to the AddonDefinition",
 		strings.Join(charts, ", "), firstUnsettled(o), o.Addon.Name))
 	if _, failing := firstIn(o, PhaseFailing); !failing || err != nil || len(path) == 0 || !isAhead(findVersion(o.Definition, path[0]), releases) {
 		return
 	}
-	if d.holdHop(o, path[0]) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil {
+	if d.holdHop(o, path[0]) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil && d.holdMigrations(o, path[0]) == nil {
 		d.Version, d.Path, d.Hold = path[0], path, nil
 	}
 }

@@ -40,8 +40,8 @@ func (c *Checks) Find(ctx context.Context, addon *v1alpha1.Addon, catalog addons
 	}
 	finding, took := c.evaluate(ctx, probe, question, subject)
 	finding.Fresh = question.Fresh
-	key, now := CheckKey{Addon: addon.UID, Name: question.Check}, c.Clock.Now()
-	if !probe.Gate && apimeta.IsStatusConditionTrue(addon.Status.Conditions, v1alpha1.ConditionHealthy) {
+	key, now := CheckKey{Addon: addon.UID, Name: question.Check, Version: subject.From}, c.Clock.Now()
+	if !probe.Gate && addon.Status.Version == subject.From && apimeta.IsStatusConditionTrue(addon.Status.Conditions, v1alpha1.ConditionHealthy) {
 		c.Stability.Seed(key, now)
 	}
 	stable, remaining := c.Stability.Settle(key, finding.Passed, probe.StableFor(), now)

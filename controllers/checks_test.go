@@ -36,8 +36,10 @@ func TestChecksAreAnswered(t *testing.T) {
 	catalog := addons.NewCatalog([]v1alpha1.AddonDefinition{def}, nil)
 	checks := &Checks{Facts: s.facts, Stability: &Stability{}, Clock: s.clock}
 	addon := &v1alpha1.Addon{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: types.UID("a")}}
+	running := "1.0.0"
+	addon.Status.Version = running
 	ask := func(check string, fresh bool) (addons.Finding, time.Duration) {
-		return checks.Find(t.Context(), addon, catalog, addons.Question{Addon: "a", Check: check, Fresh: fresh}, addons.Subject{Name: "a", From: "1.0.0"})
+		return checks.Find(t.Context(), addon, catalog, addons.Question{Addon: "a", Check: check, Fresh: fresh}, addons.Subject{Name: "a", From: running})
 	}
 	expect := func(check string, fresh bool, want addons.Finding, after time.Duration) {
 		t.Helper()
@@ -61,6 +63,11 @@ func TestChecksAreAnswered(t *testing.T) {
 	checks.Stability.Forget(addon.UID)
 	expect("healthy", false, addons.Finding{Passed: true}, time.Minute)
 	expect("open", false, settling, 10*time.Second)
+	running = "1.1.0"
+	expect("healthy", true, addons.Finding{Message: `check "healthy" is passed, but not yet for 15s without a break`}, 10*time.Second)
+	s.clock.Step(15 * time.Second)
+	expect("healthy", true, addons.Finding{Passed: true}, time.Minute)
+	running = "1.0.0"
 
 	expect("empty", true, addons.Finding{Message: "there are 1 maps, and 1.0.0 runs"}, 10*time.Second)
 	require.NoError(t, s.api.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "checks", Name: "map-000"}}))

@@ -10,10 +10,11 @@ import (
 // unwatched is how long a check may go without being evaluated before nothing is known any more of the time since it was.
 const unwatched = 5 * time.Minute
 
-// CheckKey names a check of an Addon.
+// CheckKey names a check of an Addon, at a version that runs. What was before a version ran says nothing of it.
 type CheckKey struct {
-	Addon types.UID
-	Name  string
+	Addon   types.UID
+	Name    string
+	Version string
 }
 
 // Stability remembers since when checks have been passed without a break. The zero value is ready to use.
@@ -24,6 +25,7 @@ type Stability struct {
 
 // streak is a time in which a check was passed whenever it was evaluated.
 type streak struct {
+	version string
 	seeded bool // began long before
 	began  time.Time
 	last   time.Time // when the check was last evaluated
@@ -35,7 +37,7 @@ func (s *Stability) Seed(check CheckKey, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, remembered := s.get(check, now); !remembered {
-		s.put(check, streak{seeded: true, began: now, last: now})
+		s.put(check, streak{version: check.Version, seeded: true, began: now, last: now})
 	}
 }
 
@@ -45,10 +47,13 @@ func (s *Stability) Settle(check CheckKey, passed bool, stableFor time.Duration,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !passed {
-		s.put(check, streak{last: now})
+		s.put(check, streak{version: check.Version, last: now})
 		return false, stableFor
 	}
 	known, _ := s.get(check, now)
+	if known.version != check.Version {
+		known = streak{version: check.Version}
+	}
 	if known.began.IsZero() {
 		known.began = now
 	}

@@ -56,6 +56,10 @@ func TestStreaksAreOfOneCheckOfOneAddon(t *testing.T) {
 	}
 	stable, _ := s.Settle(first, true, time.Minute, now)
 	assert.True(t, stable)
+	hopped := first
+	hopped.Version = "1.1.0"
+	stable, _ = s.Settle(hopped, true, time.Minute, now)
+	assert.False(t, stable, "it was stable at another version")
 	s.Forget("first")
 	stable, _ = s.Settle(first, true, time.Minute, now)
 	assert.False(t, stable)
