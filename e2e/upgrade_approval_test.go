@@ -23,7 +23,8 @@ func demands(version, addon, within string) trait {
 func TestUnderManualNothingIsWrittenThatWasNotApproved(t *testing.T) {
 	s := beside(t, "manual")
 	s.define("manual-base", stepwise, minors(6), held("1.5.0"))
-	s.define("manual-app", stepwise, minors(5), requires("manual-base"), demands("1.4.0", "manual-base", "<1.6"), demands("1.5.0", "manual-base", ">=1.5"))
+	s.define("manual-app", stepwise, minors(5), requires("manual-base"), demands("1.4.0", "manual-base", "<1.6"), demands("1.5.0", "manual-base", ">=1.5"),
+		prefers("manual-unwanted"), demands("1.5.0", "manual-unwanted", ">=7")) // what is not wanted is required of nobody
 	begin := time.Now()
 	s.install(`{approval: Manual, addons: [{name: manual-base, version: 1.4.0}, {name: manual-app, version: 1.4.0}]}`)
 	s.installerSays(v1alpha1.ConditionApproved, "spec.approval is Manual", "install manual-base 1.4.0, install manual-app 1.4.0", "nothing is changed until")

@@ -46,17 +46,24 @@ func TestADowngradeIsRefused(t *testing.T) {
 
 func TestAnUpgradeWithoutAPathIsRefused(t *testing.T) {
 	s := beside(t, "no-path")
-	s.define("no-path-a", "tiny", versions("1.0.0", "1.1.0", "2.0.0"), func(def *v1alpha1.AddonDefinition) {
-		def.Spec.Versions[1].Kubernetes = "<1.20"
-	})
+	s.define("no-path-a", "tiny", versions("1.0.0", "1.1.0", "2.0.0", "2.1.0"),
+		atVersion("1.1.0", func(v *v1alpha1.VersionDefinition) { v.Kubernetes = "<1.20" }),
+		atVersion("2.1.0", func(v *v1alpha1.VersionDefinition) { v.Kubernetes = ">=1.60" }))
 	s.install(`{addons: [{name: no-path-a, version: 1.0.0}]}`)
 	s.installerReady()
 	before := s.helmRelease(t, "no-path-a")
 
 	s.install(`{addons: [{name: no-path-a, version: 2.0.0}]}`)
-	s.says("no-path-a", v1alpha1.StateBlocked, "1.0.0", "2.0.0", "version 1.1.0 needs Kubernetes <1.20")
-	s.installerSays(v1alpha1.ConditionReady, "no-path-a", "version 1.1.0 needs Kubernetes <1.20")
+	tooNew := "version 1.1.0 needs Kubernetes <1.20, and this cluster runs " + s.kubernetes()
+	s.says("no-path-a", v1alpha1.StateBlocked, `no upgrade path of "no-path-a" leads from 1.0.0 to 2.0.0: `+tooNew)
+	s.installerSays(v1alpha1.ConditionReady, "no-path-a", tooNew)
+	s.install(`{addons: [{name: no-path-a, version: 2.1.0}]}`)
+	s.installerSays(v1alpha1.ConditionResolved, "spec.addons[no-path-a].version", "version 2.1.0 needs Kubernetes >=1.60, and this cluster runs "+s.kubernetes())
 	assert.Equal(t, before.Generation, s.helmRelease(t, "no-path-a").Generation)
+
+	s.install(`{addons: [{name: no-path-a, version: 1.0.0}]}`)
+	s.installerReady()
+	assert.Len(t, s.helmStorage("no-path-a"), 1)
 }
 
 func TestADependencyIsUpgradedBeforeItsDependent(t *testing.T) {
