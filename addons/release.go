@@ -47,6 +47,8 @@ type Repository struct {
 
 // Releases returns what an add-on consists of at one of its versions, in install order. After names the add-ons that come
 // first, with the last release of each. The version must be listed in the definition; releases that it does not list are left out.
+// The user's values speak of the version that the spec wants: where the definition says that one was renamed, it goes by its name at the
+// given version.
 func Releases(def *v1alpha1.AddonDefinition, spec *v1alpha1.AddonSpec, version string, after []string) []Release {
 	listed := findVersion(def, version)
 	if listed == nil {
@@ -63,6 +65,7 @@ func Releases(def *v1alpha1.AddonDefinition, spec *v1alpha1.AddonSpec, version s
 		release.Installer = spec.Installer
 		release.Repository = repository(part.Chart, spec.Charts)
 		release.Values, release.ValuesFrom = overrides(spec, part.Name)
+		release.Values = translateValues(def, part.Name, release.Values, spec.Version, version)
 		release.DependsOn = after
 		if len(releases) > 0 {
 			release.DependsOn = []string{releases[len(releases)-1].Name}

@@ -163,6 +163,7 @@ func (r *resolver) resolveEntry(entry *v1alpha1.InstallerAddon) {
 	}
 	r.versions[entry.Name] = version
 	r.checkOverrides(def, entry)
+	r.checkChangedValues(def, entry)
 }
 
 // at is the version that an add-on is at already, whether or not it has got there; empty for a new one.

@@ -22,6 +22,8 @@ type Summary struct {
 	Good *v1alpha1.LastGood
 	// Retired says that the version that runs is deprecated or withdrawn; nil when it is neither.
 	Retired *Retired
+	// Values says whether the user sets only values that are tested; nil where the definition does not say which are.
+	Values *Finding
 	// Stalled says that nothing will move until a person acts.
 	Stalled bool
 }
@@ -33,6 +35,7 @@ func Summarize(o Observation, d Decision) Summary {
 		s.Version = RunningVersion(o.Definition, o.Releases)
 	}
 	s.Releases, s.Gates, s.Health, s.Retired = releaseStatuses(o), gateStatuses(o), health(o), runsRetired(o, s.Version)
+	s.Values = testedValues(o.Definition, &o.Addon.Spec)
 	switch {
 	case d.Hold != nil:
 		s.hold(o, d.Hold)

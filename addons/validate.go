@@ -33,6 +33,7 @@ func validateDefinition(def *v1alpha1.AddonDefinition, compiler *compiler) (map[
 	errs = append(errs, validateReleases(spec.Child("releases"), def.Spec.Releases)...)
 	errs = append(errs, validateVersions(spec.Child("versions"), def)...)
 	errs = append(errs, compiler.validateMigrations(spec.Child("migrations"), def.Spec.Migrations)...)
+	errs = append(errs, validateSupportedValues(spec.Child("supportedValues"), def)...)
 	probes, problems := compiler.probes(spec, &def.Spec)
 	return probes, append(errs, problems...)
 }
@@ -210,6 +211,7 @@ func validateReleaseVersions(path *field.Path, def *v1alpha1.AddonDefinition, re
 			errs = append(errs, field.Required(at.Child("chartVersion"), "the exact version of the chart"))
 		}
 		errs = append(errs, validateValues(at.Child("values"), releases[name].Values)...)
+		errs = append(errs, validateChangedValues(at.Child("changedValues"), releases[name].ChangedValues)...)
 	}
 	return errs
 }

@@ -61,6 +61,7 @@ func (r *AddonReconciler) fill(status *v1alpha1.AddonStatus, addon *v1alpha1.Add
 	setRetired(&status.Conditions, summary.Retired, addon.Generation)
 	judge(summary).setConditions(&status.Conditions, addon.Generation)
 	setChecked(&status.Conditions, v1alpha1.ConditionGatesPassed, gatesPassed(summary), addon.Generation)
+	setSupportedValues(&status.Conditions, summary.Values, addon.Generation)
 	if summary.Health != nil || summary.Version == "" {
 		setChecked(&status.Conditions, v1alpha1.ConditionHealthy, summary.Health, addon.Generation)
 	}
