@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,6 +20,9 @@ type change struct {
 	to      ValuePath // empty when nothing has its meaning now
 	message string
 }
+
+// changedShown is how many values that a version does not know are named.
+const changedShown = 5
 
 // changes of the values of a release, of ascending versions.
 type changes []change
@@ -121,11 +123,7 @@ func (r *resolver) checkChangedValues(def *v1alpha1.AddonDefinition, entry *v1al
 	if len(problems) == 0 {
 		return
 	}
-	const shown = 5
-	message := strings.Join(problems[:min(shown, len(problems))], "; ")
-	if len(problems) > shown {
-		message += fmt.Sprintf("; and %d more", len(problems)-shown)
-	}
+	message := FirstClauses(problems, changedShown)
 	if referred {
 		message += "; what valuesFrom refers to has not been looked into, change it there too"
 	}

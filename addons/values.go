@@ -2,7 +2,9 @@ package addons
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -35,6 +37,14 @@ func cloneMaps(values map[string]any) map[string]any {
 		clone[key] = value
 	}
 	return clone
+}
+
+// FirstClauses joins clauses of a sentence, and counts all beyond the first few.
+func FirstClauses(clauses []string, shown int) string {
+	if len(clauses) <= shown {
+		return strings.Join(clauses, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(clauses[:shown], "; "), len(clauses)-shown)
 }
 
 // decodeValues reads values that validateValues has accepted, or that the CRD's schema keeps to be a map.

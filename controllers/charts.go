@@ -20,7 +20,8 @@ import (
 // unreadAfter is for how long a chart is tried to be read before its release moves on without that.
 const unreadAfter = 30 * time.Second
 
-// Charts looks into the chart of a release before the release moves on to it, for what the upgrade would destroy.
+// Charts looks into the chart of a release before the release moves on to it, for what the upgrade would destroy, and
+// for values that Helm would refuse.
 type Charts struct {
 	// Client reads HelmCharts and HelmRepositories, from a cache or not, and writes.
 	Client client.Client
@@ -42,7 +43,11 @@ func (c *Charts) Find(ctx context.Context, release addons.Release) (addons.Chart
 		return addons.ChartFinding{Waiting: waiting}, err
 	}
 	finding := addons.ChartFinding{}
-	if chart != nil && release.CRDs == v1alpha1.CRDCreateReplace {
+	if chart == nil {
+		return finding, nil
+	}
+	finding.Problem = refused(chart, release)
+	if finding.Problem == "" && release.CRDs == v1alpha1.CRDCreateReplace {
 		finding.Problem, err = c.vanishing(ctx, chart)
 	}
 	return finding, err

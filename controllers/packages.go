@@ -17,6 +17,7 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/utils/lru"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kurlsh/addon-operator/flux"
 )
@@ -69,6 +70,9 @@ func (p *packages) read(ctx context.Context, artifact *meta.Artifact) (*flux.Cha
 	chart, err := flux.ReadChart(bytes.NewReader(content))
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", artifact.URL, err)
+	}
+	if chart.Unread != "" {
+		logf.FromContext(ctx).Info("Values for a chart are not checked in full, since part of it cannot be read", "chart", chart.Name, "version", chart.Version, "cause", chart.Unread)
 	}
 	p.charts.Add(artifact.Digest, chart)
 	return chart, nil

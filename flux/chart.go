@@ -32,8 +32,13 @@ type Chart struct {
 	Version string
 	// CRDs are those of the crds folders, which Flux applies by its CRD policy, not Helm.
 	CRDs []CRD
+	// Unread says which file that describes the chart's values cannot be read, and why; empty when all can. Nothing is held against values
+	// for it.
+	Unread string
 
 	templated map[string]bool
+	root      *part
+	unsure    bool // the defaults, or what there is of subcharts, are not known
 }
 
 // CRD is a CustomResourceDefinition in a crds folder.
@@ -58,20 +63,22 @@ func (c *Chart) Brings(crd string) bool {
 // ReadChart reads a chart's package, a gzipped tar archive. It keeps everything in memory, and fails for a package that is broken,
 // holds no chart, or unpacks to more than 100 MiB.
 func ReadChart(archive io.Reader) (*Chart, error) {
-	r := &chartReader{chart: &Chart{templated: map[string]bool{}}, left: maxUnpacked}
+	r := &chartReader{chart: &Chart{templated: map[string]bool{}}, left: maxUnpacked, parts: map[string]*part{"": {}}}
 	if err := r.unpack(archive, ""); err != nil {
 		return nil, fmt.Errorf("reading the chart's package: %w", err)
 	}
 	if r.chart.Name == "" {
 		return nil, errors.New("reading the chart's package: it holds no Chart.yaml with a name")
 	}
+	r.chart.root = link(r.parts)
 	return r.chart, nil
 }
 
 // chartReader goes through a package and the packages in it.
 type chartReader struct {
 	chart *Chart
-	left  int64 // how many more bytes may be unpacked
+	parts map[string]*part // by their folders
+	left  int64            // how many more bytes may be unpacked
 }
 
 // unpack reads an archive, whose files are those of the chart or subchart in a folder.
@@ -118,8 +125,8 @@ func (r *chartReader) file(name string, content []byte) error {
 	part := name
 	for range maxDepth {
 		root := subchart.FindString(part)
-		if root != "" && root == part && path.Ext(root) == ".tgz" {
-			return r.unpack(bytes.NewReader(content), name)
+		if root != "" && root == part {
+			return r.beside(name, content)
 		}
 		part = strings.TrimPrefix(part, root+"/")
 	}
@@ -128,13 +135,48 @@ func (r *chartReader) file(name string, content []byte) error {
 	}
 	switch {
 	case name == "Chart.yaml":
-		return r.metadata(content)
+		if err := r.metadata(content); err != nil {
+			return err
+		}
+		fallthrough
+	case part == "Chart.yaml" || part == "requirements.yaml" || part == "values.yaml" || part == "values.schema.json":
+		r.values(strings.TrimSuffix(strings.TrimSuffix(name, part), "/"), part, content)
 	case strings.HasPrefix(part, "crds/") && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(part)):
 		return r.crds(content)
 	case strings.HasPrefix(part, "templates/"):
 		r.template(string(content))
 	}
 	return nil
+}
+
+// beside takes in a file that lies beside the folders of subcharts: a packed one, or nothing that Helm looks at.
+func (r *chartReader) beside(name string, content []byte) error {
+	if path.Ext(name) != ".tgz" {
+		return nil
+	}
+	return r.unpack(bytes.NewReader(content), name)
+}
+
+// values takes in a file that says something of the values of the chart in a folder. It is no reason to fail if it cannot be read: Flux
+// will tell of that, and there is more to be found in the package.
+func (r *chartReader) values(folder, name string, content []byte) {
+	if r.parts[folder] == nil {
+		r.parts[folder] = &part{}
+	}
+	part := r.parts[folder]
+	var err error
+	switch name {
+	case "values.yaml":
+		err = yaml.Unmarshal(content, &part.values)
+	case "values.schema.json":
+		part.schema, err = readSchema(content)
+	default:
+		err = part.readMetadata(content)
+	}
+	r.chart.unsure = r.chart.unsure || err != nil && name != "values.schema.json"
+	if err != nil && r.chart.Unread == "" {
+		r.chart.Unread = fmt.Sprintf("%s: %s", path.Join(folder, name), err)
+	}
 }
 
 func (r *chartReader) metadata(content []byte) error {
