@@ -81,6 +81,27 @@ addons:
 	s.installerReady()
 }
 
+// Maps merge, lists replace each other whole, and of two references the later one wins.
+func TestTheLastLayerWinsAndListsAreReplaced(t *testing.T) {
+	s := beside(t, "stack")
+	s.define("stack-a", "webapp", defaults(`{config: {list: [default, more], map: {default: "yes"}, both: default}}`))
+	for name, text := range map[string]string{
+		"stack-first":  `{config: {map: {first: "yes"}, both: first, only: first, inline: first}}`,
+		"stack-second": `{config: {map: {second: "yes"}, both: second, list: [second, more, most]}}`,
+	} {
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.Namespace, Name: name}, Data: map[string]string{"values.yaml": text}}
+		require.NoError(t, s.api.Create(t.Context(), config))
+	}
+	s.install(`
+addons:
+- name: stack-a
+  valuesFrom: [{kind: ConfigMap, name: stack-first}, {kind: ConfigMap, name: stack-second}]
+  values: {config: {list: [inline], inline: "yes", logLevel: null, listen: null, cache: null}}`)
+	s.installerReady()
+	assert.JSONEq(t, `{"list": ["inline"], "map": {"default": "yes", "first": "yes", "second": "yes"}, "both": "second", "only": "first", "inline": "yes"}`,
+		s.rendered(t, "stack-a").Data["config.json"])
+}
+
 // rendered is the ConfigMap that the charts tiny and webapp make.
 func (s *story) rendered(t require.TestingT, release string) *corev1.ConfigMap {
 	config := &corev1.ConfigMap{}
