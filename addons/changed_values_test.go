@@ -217,7 +217,7 @@ func TestChangedValuesAreValidated(t *testing.T) {
 	}{
 		"valid": {values: []v1alpha1.ChangedValue{renamed("a", "b"), renamed("a.x", "c"), dropped(`d\.e.f`, "use g"), renamed("image", "image.name"), renamed("h.i", "h")}},
 		"an empty key": {values: []v1alpha1.ChangedValue{dropped("a..b", "")},
-			errs: field + `[0].path: Invalid value: "a..b": must be keys with a dot between them, such as persistence.size, and one is empty; a dot that belongs to a key is written \.`},
+			errs: field + `[0].path: Invalid value: "a..b": must be keys with a dot between them, such as persistence.size, and one is empty; write a dot that belongs to a key as \. instead`},
 		"an escape of nothing": {values: []v1alpha1.ChangedValue{renamed("a", `b\c`)},
 			errs: field + `[0].renamedTo: Invalid value: "b\\c": a backslash only stands before a dot or a backslash that belongs to a key, not before 'c'`},
 		"to itself": {values: []v1alpha1.ChangedValue{renamed("a", "a")},

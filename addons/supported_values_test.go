@@ -75,7 +75,7 @@ func TestSupportedValuesAreValidated(t *testing.T) {
 		errs  string
 	}{
 		"no path": {edits: []edit{supported("a.")},
-			errs: `spec.supportedValues[0]: Invalid value: "a.": the path "a.": must be keys with a dot between them, such as persistence.size, and one is empty; a dot that belongs to a key is written \.`},
+			errs: `spec.supportedValues[0]: Invalid value: "a.": the path "a.": must be keys with a dot between them, such as persistence.size, and one is empty; write a dot that belongs to a key as \. instead`},
 		"twice": {edits: []edit{supported("a", "b", "a")}, errs: `spec.supportedValues[2]: Duplicate value: "a"`},
 		"with the only release": {edits: []edit{supported("a:b")},
 			errs: `spec.supportedValues[0]: Invalid value: "a:b": the add-on has one release: leave out "a:"`},

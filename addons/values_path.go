@@ -33,7 +33,7 @@ func ParseValuePath(text string) (ValuePath, error) {
 		return nil, errors.New(`ends with a backslash; a backslash that belongs to a key is written \\`)
 	}
 	if slices.Contains(path, "") {
-		return nil, errors.New(`must be keys with a dot between them, such as persistence.size, and one is empty; a dot that belongs to a key is written \.`)
+		return nil, errors.New(`must be keys with a dot between them, such as persistence.size, and one is empty; write a dot that belongs to a key as \. instead`)
 	}
 	return path, nil
 }

@@ -10,7 +10,7 @@ import (
 
 func TestParseValuePath(t *testing.T) {
 	t.Parallel()
-	const empty = `must be keys with a dot between them, such as persistence.size, and one is empty; a dot that belongs to a key is written \.`
+	const empty = `must be keys with a dot between them, such as persistence.size, and one is empty; write a dot that belongs to a key as \. instead`
 	for text, test := range map[string]struct {
 		path ValuePath
 		err  string
@@ -29,7 +29,7 @@ func TestParseValuePath(t *testing.T) {
 	} {
 		path, err := ParseValuePath(text)
 		if test.err != "" {
-			assert.EqualError(t, err, test.err, text)
+			require.EqualError(t, err, test.err, text)
 			continue
 		}
 		require.NoError(t, err, text)

@@ -28,6 +28,7 @@ func (c *Chart) Refuses(release addons.Release) []string {
 		r.certain = values
 	}
 	r.known = c.root.complete(values, nil, r.enabled)
+	r.nulls = hasNull(r.known)
 	r.chart(c.root, nil, r.certain)
 	return slices.Sorted(maps.Keys(r.refused))
 }
@@ -35,7 +36,8 @@ func (c *Chart) Refuses(release addons.Release) []string {
 // chartReview goes through a chart and its subcharts.
 type chartReview struct {
 	known   map[string]any // values of the whole chart
-	certain map[string]any // as in review
+	certain map[string]any // as in review, like nulls
+	nulls   bool
 	refused map[string]bool
 }
 
@@ -52,7 +54,7 @@ func (r *chartReview) chart(p *part, location []string, certain map[string]any) 
 	found, _ := lookup(r.known, location)
 	values, _ := found.(map[string]any)
 	if p.schema != nil {
-		for _, v := range (&review{schema: p.schema, values: values, certain: certain}).violations() {
+		for _, v := range (&review{schema: p.schema, values: values, certain: certain, nulls: r.nulls}).violations() {
 			r.refuse(location, v)
 		}
 	}
@@ -65,13 +67,39 @@ func (r *chartReview) chart(p *part, location []string, certain map[string]any) 
 		if _, isMap := values[sub.key].(map[string]any); !isMap {
 			continue
 		}
-		var surely map[string]any
-		if certain != nil {
-			nested, _ := certain[sub.key].(map[string]any)
-			surely = withGlobals(certain, nested)
-		}
-		r.chart(sub.part, below(location, sub.key), surely)
+		r.chart(sub.part, below(location, sub.key), certainOf(sub, certain))
 	}
+}
+
+// hasNull says whether there is a null anywhere.
+func hasNull(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, nested := range value {
+			if hasNull(nested) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		return slices.ContainsFunc(value, hasNull)
+	}
+	return value == nil
+}
+
+// certainOf are those of the certain values of a chart that one of its subcharts gets.
+func certainOf(sub *instance, certain map[string]any) map[string]any {
+	if certain == nil {
+		return nil
+	}
+	nested, isMap := certain[sub.key].(map[string]any)
+	if !isMap {
+		nested = map[string]any{}
+	}
+	if _, isMap := certain[globalKey].(map[string]any); isMap {
+		return withGlobals(certain, nested)
+	}
+	return nested
 }
 
 // refuse notes a violation. Global values are named as the user sets them, for the whole chart.

@@ -169,11 +169,11 @@ func overlay(defaults, given map[string]any, keepNulls bool, isSubchart func(str
 	return values
 }
 
-// withGlobals gives a subchart the global values of the chart above it, which win over its own.
+// withGlobals gives a subchart the global values of the chart above it, which win over its own. Those that are no maps are left alone.
 func withGlobals(above, below map[string]any) map[string]any {
-	shared, _ := above[globalKey].(map[string]any)
-	own, isMap := below[globalKey].(map[string]any)
-	if below[globalKey] != nil && !isMap {
+	shared, fit := globals(above)
+	own, fits := globals(below)
+	if !fit || !fits {
 		return below
 	}
 	values := maps.Clone(below)
@@ -182,6 +182,13 @@ func withGlobals(above, below map[string]any) map[string]any {
 	}
 	values[globalKey] = addons.Merge(own, shared)
 	return values
+}
+
+// globals returns the global values in a chart's; false when they are no map.
+func globals(values map[string]any) (map[string]any, bool) {
+	found, there := values[globalKey]
+	global, isMap := found.(map[string]any)
+	return global, isMap || !there
 }
 
 // lookup finds a value by keys of maps and indices of lists.
@@ -209,23 +216,23 @@ func lookup(value any, location []string) (any, bool) {
 
 // spell writes where a value is, as in `hosts[0].name`.
 func spell(values any, location []string) string {
-	text := ""
+	var text strings.Builder
 	for i, key := range location {
 		container, _ := lookup(values, location[:i])
 		_, isList := container.([]any)
 		switch {
 		case isList:
-			text += "[" + key + "]"
+			text.WriteString("[" + key + "]")
+			continue
 		case i > 0:
-			text += "." + addons.ValuePath{key}.String()
-		default:
-			text += addons.ValuePath{key}.String()
+			text.WriteString(".")
 		}
+		text.WriteString(addons.ValuePath{key}.String())
 	}
-	return text
+	return text.String()
 }
 
 // below is the location of a key in a map.
 func below(location []string, key string) []string {
-	return append(location[:len(location):len(location)], key)
+	return append(slices.Clip(location), key)
 }

@@ -56,6 +56,8 @@ type review struct {
 	values map[string]any
 	// certain are those of the values that the chart will surely get; nil if it will get all of them, and no others.
 	certain map[string]any
+	// nulls says that some values are null. Versions of Helm differ in which of these reach the schema.
+	nulls bool
 }
 
 // violations lists what the schema refuses and will surely go on to refuse, whatever is not known of the values.
@@ -69,7 +71,7 @@ func (r *review) violations() []violation {
 
 // collect goes down to the causes of a failure.
 func (r *review) collect(failure *jsonschema.ValidationError) []violation {
-	if r.certain != nil && isConditional(failure.SchemaURL) {
+	if r.vague() && isConditional(failure.SchemaURL) {
 		return nil // the condition may turn out otherwise
 	}
 	switch reason := failure.ErrorKind.(type) {
@@ -102,22 +104,26 @@ func (r *review) collect(failure *jsonschema.ValidationError) []violation {
 	return []violation{found}
 }
 
-// isConditional says whether a part of a schema only holds if another one does.
+// vague says whether it is not known of some keys if they will be there.
+func (r *review) vague() bool { return r.certain != nil || r.nulls }
+
+// isConditional says whether a part of a schema only holds if another one does, or if a key is there.
 func isConditional(location string) bool {
-	return strings.Contains(location+"/", "/then/") || strings.Contains(location+"/", "/else/")
+	return slices.ContainsFunc([]string{"then", "else", "dependentSchemas", "dependencies"}, func(keyword string) bool {
+		return strings.Contains(location+"/", "/"+keyword+"/")
+	})
 }
 
-// isCertain leaves out what hinges on values that are not known, and nulls: versions of Helm differ in which of them reach the schema.
+// isCertain leaves out nulls, and what hinges on keys that may be there or not.
 func (r *review) isCertain(failure *jsonschema.ValidationError) bool {
 	if value, _ := lookup(r.values, failure.InstanceLocation); value == nil {
 		return false
 	}
-	if r.certain == nil {
-		return true
-	}
 	switch failure.ErrorKind.(type) {
-	case *kind.Dependency, *kind.DependentRequired, *kind.MinProperties, *kind.MaxProperties, *kind.Not, *kind.OneOf:
-		return false
+	case *kind.Dependency, *kind.DependentRequired, *kind.MaxProperties, *kind.Not, *kind.OneOf:
+		return !r.vague()
+	case *kind.MinProperties:
+		return r.certain == nil
 	}
 	return r.given(failure.InstanceLocation)
 }

@@ -78,13 +78,16 @@ func TestRefusesNamesTheKeyAndWhatIsAccepted(t *testing.T) {
 		"a key beside those of a referral": {schema: "properties: {a: {$ref: '#/$defs/x~y'}}\n$defs: {x~y: {}}", theirs: "{a: {b: 1}}"},
 		"a key that a referral does not know": {schema: "properties: {a: {$ref: '#/$defs/x y'}}\n$defs: {x y: {additionalProperties: false, properties: {c: {}}}}",
 			theirs: "{a: {b: 1}}", want: []string{"a.b is not known to the chart, which knows c"}},
-		"a missing key":          {schema: "properties: {a: {required: [b, c]}}", theirs: "{a: {b: 1}}", want: []string{"a.c is missing"}},
-		"a key with a bad name":  {schema: "properties: {x: {propertyNames: {pattern: '^a'}}}", theirs: "{x: {b: 1}, y: {z: 1}}", want: []string{`the key "b" has a name that the schema does not allow`}},
-		"what a condition asks":  {schema: "if: {properties: {a: {const: x}}}\nthen: {required: [b]}", theirs: "{a: x}", want: []string{"b is missing"}},
-		"no null":                {schema: "properties: {a: {type: string}, b: {enum: [x]}, c: {anyOf: [{type: string}]}}\nadditionalProperties: false", theirs: "{a: null, b: null, c: null, d: null}"},
-		"the definition's value": {schema: "properties: {a: {type: integer}}", ours: "{a: x}", want: []string{"a must be an integer, not a string"}},
-		"not what is overridden": {schema: "properties: {a: {type: integer}}", ours: "{a: x}", defaults: "a: y", theirs: "{a: 1}"},
-		"the chart's default":    {schema: "properties: {a: {type: integer}}", defaults: "a: x", want: []string{"a must be an integer, not a string"}},
+		"a missing key":         {schema: "properties: {a: {required: [b, c]}}", theirs: "{a: {b: 1}}", want: []string{"a.c is missing"}},
+		"a key with a bad name": {schema: "properties: {x: {propertyNames: {pattern: '^a'}}}", theirs: "{x: {b: 1}, y: {z: 1}}", want: []string{`the key "b" has a name that the schema does not allow`}},
+		"what a condition asks": {schema: "if: {properties: {a: {const: x}}}\nthen: {required: [b]}", theirs: "{a: x}", want: []string{"b is missing"}},
+		"no null":               {schema: "properties: {a: {type: string}, b: {enum: [x]}, c: {anyOf: [{type: string}]}}\nadditionalProperties: false", theirs: "{a: null, b: null, c: null, d: null}"},
+		"not what a null decides": {schema: "dependentRequired: {a: [b]}\ndependentSchemas: {a: {required: [c]}}\nif: {required: [d]}\nthen: {required: [e]}\nnot: {required: [f]}\nmaxProperties: 1",
+			defaults: "{a: null, d: null, f: null}"},
+		"a missing key beside a null": {schema: "required: [a, b]", defaults: "a: null", want: []string{"b is missing"}},
+		"the definition's value":      {schema: "properties: {a: {type: integer}}", ours: "{a: x}", want: []string{"a must be an integer, not a string"}},
+		"not what is overridden":      {schema: "properties: {a: {type: integer}}", ours: "{a: x}", defaults: "a: y", theirs: "{a: 1}"},
+		"the chart's default":         {schema: "properties: {a: {type: integer}}", defaults: "a: x", want: []string{"a must be an integer, not a string"}},
 		"a default that a null deletes": {schema: "required: [a]\nproperties: {b: {required: [c]}}", defaults: "{a: 1, b: {c: 1, d: 1}}", theirs: "{a: null, b: {c: null}}",
 			want: []string{"a is missing", "b.c is missing"}},
 		"not what a default fills in": {schema: "required: [a]\nproperties: {b: {required: [c]}}", defaults: "{a: 1, b: {c: 1, d: 1}}", theirs: "{b: {d: 2}}"},
@@ -197,9 +200,9 @@ func TestWhatCannotBeReadRefusesNothing(t *testing.T) {
 }
 
 func FuzzRefuses(f *testing.F) {
-	f.Add([]byte(`{"properties": {"a": {"type": "integer"}}, "additionalProperties": false}`), []byte("a: x"), []byte(`{"b": [1]}`), true)
-	f.Add([]byte(`{"$ref": "#/$defs/a", "$defs": {"a": {"oneOf": [{"$ref": "#"}, {"if": true, "then": false}]}}}`), []byte("sub: 1"), []byte(`{"sub": null}`), false)
-	f.Fuzz(func(t *testing.T, schema, values, given []byte, secret bool) {
+	f.Add([]byte(`{"properties": {"a": {"type": "integer"}}, "additionalProperties": false}`), []byte("a: x"), []byte(`{"b": [1]}`))
+	f.Add([]byte(`{"$ref": "#/$defs/a", "$defs": {"a": {"oneOf": [{"$ref": "#"}, {"if": true, "then": false}]}}}`), []byte("sub: 1"), []byte(`{"sub": null}`))
+	f.Fuzz(func(t *testing.T, schema, values, given []byte) {
 		if len(schema)+len(values)+len(given) > 1<<12 {
 			return
 		}
