@@ -173,6 +173,18 @@ func translateValues(def *v1alpha1.AddonDefinition, release string, raw *apiexte
 	return &apiextensionsv1.JSON{Raw: encoded}
 }
 
+// inWordsOf is a spec for another version of its add-on, with the same values by their names there.
+func inWordsOf(def *v1alpha1.AddonDefinition, spec v1alpha1.AddonSpec, version string) v1alpha1.AddonSpec {
+	spec.Values = translateValues(def, releaseNames(def)[0], spec.Values, spec.Version, version)
+	spec.Releases = slices.Clone(spec.Releases)
+	for i := range spec.Releases {
+		override := &spec.Releases[i]
+		override.Values = translateValues(def, override.Name, override.Values, spec.Version, version)
+	}
+	spec.Version = version
+	return spec
+}
+
 // of lists the changes that one version brought.
 func (list changes) of(index int) changes {
 	return slices.DeleteFunc(slices.Clone(list), func(c change) bool { return c.index != index || len(c.to) == 0 })

@@ -13,9 +13,9 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// changed says that a version changed values of the release that has the add-on's name. Each is "path", "path>renamedTo", or either with
+// changing says that a version changed values of the release that has the add-on's name. Each is "path", "path>renamedTo", or either with
 // ":message" after it.
-func changed(version string, values ...v1alpha1.ChangedValue) edit {
+func changing(version string, values ...v1alpha1.ChangedValue) edit {
 	return func(def *v1alpha1.AddonDefinition) {
 		if len(def.Spec.Releases) == 0 {
 			releases(def.Name)(def)
@@ -46,9 +46,9 @@ func dropped(path, message string) v1alpha1.ChangedValue {
 // evolving is an add-on whose values change in every way over its versions.
 func evolving() v1alpha1.AddonDefinition {
 	return define("rook", versions("1.0.0", "2.0.0", "3.0.0", "4.0.0"),
-		changed("2.0.0", renamed("a.b", "c.d"), renamed("old", "new"), dropped("gone", ""), dropped("told", "write a StorageClass instead"), renamed("image", "image.name")),
-		changed("3.0.0", renamed("c.d", "e.f"), dropped("new.x", ""), renamed(`dot\.ted`, `plain`), dropped("back", "")),
-		changed("4.0.0", renamed("plain", "back"), v1alpha1.ChangedValue{Path: "both", RenamedTo: "two", Message: "now in MiB"}),
+		changing("2.0.0", renamed("a.b", "c.d"), renamed("old", "new"), dropped("gone", ""), dropped("told", "write a StorageClass instead"), renamed("image", "image.name")),
+		changing("3.0.0", renamed("c.d", "e.f"), dropped("new.x", ""), renamed(`dot\.ted`, `plain`), dropped("back", "")),
+		changing("4.0.0", renamed("plain", "back"), v1alpha1.ChangedValue{Path: "both", RenamedTo: "two", Message: "now in MiB"}),
 	)
 }
 
@@ -87,7 +87,7 @@ func TestResolveRefusesValuesThatTheVersionDoesNotKnow(t *testing.T) {
 		})
 	}
 	t.Run("of one of several releases", resolveCase{
-		catalog: []v1alpha1.AddonDefinition{define("rook", releases("operator", "cluster"), versions("1.0.0", "2.0.0"), changed("2.0.0", renamed("a", "b")))},
+		catalog: []v1alpha1.AddonDefinition{define("rook", releases("operator", "cluster"), versions("1.0.0", "2.0.0"), changing("2.0.0", renamed("a", "b")))},
 		want:    []string{"rook"},
 		edit: func(i *v1alpha1.Installer) {
 			i.Spec.Addons[0].Releases = []v1alpha1.ReleaseOverride{
@@ -147,7 +147,7 @@ func compact(t require.TestingT, text string) string {
 
 func TestAUsersRenamedValueStandsAboveAnOldDefault(t *testing.T) {
 	t.Parallel()
-	def := define("rook", versions("1.0.0", "2.0.0"), changed("2.0.0", renamed("a.b", "c.d")))
+	def := define("rook", versions("1.0.0", "2.0.0"), changing("2.0.0", renamed("a.b", "c.d")))
 	first := def.Spec.Versions[0].Releases["rook"]
 	first.Values = rawJSON(`{"a":{"b":"default","z":1}}`)
 	def.Spec.Versions[0].Releases["rook"] = first
@@ -156,6 +156,30 @@ func TestAUsersRenamedValueStandsAboveAnOldDefault(t *testing.T) {
 	assert.Equal(t, map[string]any{"a": map[string]any{"b": "default", "z": 1.0}}, without.Defaults)
 	with := Releases(&def, &v1alpha1.AddonSpec{Version: "2.0.0", Values: rawJSON(`{"c":{"d":"mine"}}`)}, "1.0.0", nil)[0]
 	assert.Equal(t, map[string]any{"a": map[string]any{"b": "mine", "z": 1.0}}, Merge(with.Defaults, decodeValues(with.Values)))
+}
+
+// An add-on that goes only part of the way for now has values in the words of the version that it goes to.
+func TestAStageIsGivenOldNames(t *testing.T) {
+	t.Parallel()
+	base := define("base", versions("1.0.0", "1.1.0", "1.2.0"), changing("1.2.0", renamed("old", "new")))
+	app := define("app", versions("1.0.0", "1.1.0"), requires("base"), demanding("1.0.0", "<1.2"))
+	subject := installer("default", 1, "base", "app")
+	subject.Spec.Addons[0].Values = rawJSON(`{"new":1,"same":2}`)
+	world := World{Catalog: catalogOf(base, app), Installers: []*v1alpha1.Installer{subject}, Addons: []*v1alpha1.Addon{present("default", "base@1.0.0"), present("default", "app@1.0.0")}}
+	plan := MakePlan(world, subject, Resolve(world, subject), map[string]string{"base": "1.0.0", "app": "1.0.0"})
+	require.Len(t, plan.Changes, 2)
+	now := plan.Changes[0].Now()
+	assert.Equal(t, "1.1.0", now.Version)
+	assert.JSONEq(t, `{"old":1,"same":2}`, string(now.Values.Raw))
+	assert.Equal(t, "1.2.0", plan.Changes[0].Spec.Version, "what is approved is the whole way")
+	assert.JSONEq(t, `{"new":1,"same":2}`, string(plan.Changes[0].Spec.Values.Raw))
+
+	several := define("several", releases("first", "second"), versions("1.0.0", "2.0.0"), changing("2.0.0", renamed("old", "new")))
+	spec := v1alpha1.AddonSpec{Version: "2.0.0", Releases: []v1alpha1.ReleaseOverride{{Name: "second", Values: rawJSON(`{"new":1}`)}, {Name: "first", Values: rawJSON(`{"new":1}`)}}}
+	staged := inWordsOf(&several, spec, "1.0.0")
+	assert.JSONEq(t, `{"old":1}`, string(staged.Releases[0].Values.Raw))
+	assert.JSONEq(t, `{"new":1}`, string(staged.Releases[1].Values.Raw))
+	assert.JSONEq(t, `{"new":1}`, string(spec.Releases[0].Values.Raw), "the spec stays as it is")
 }
 
 // renames draws an add-on whose versions rename values to names that no version had before.
@@ -167,7 +191,7 @@ func renames(t *rapid.T) v1alpha1.AddonDefinition {
 			if rapid.Bool().Draw(t, "renamed "+path+" by "+version) {
 				fresh++
 				known[i] = rapid.SampledFrom([]string{"", "b.", "n.m."}).Draw(t, "under") + "new" + strconv.Itoa(fresh)
-				edits = append(edits, changed(version, renamed(path, known[i])))
+				edits = append(edits, changing(version, renamed(path, known[i])))
 			}
 		}
 	}
@@ -232,7 +256,7 @@ func TestChangedValuesAreValidated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def := define("a", versions("1.0.0", "2.0.0"), changed("2.0.0", test.values...))
+			def := define("a", versions("1.0.0", "2.0.0"), changing("2.0.0", test.values...))
 			err := ValidateDefinition(&def).ToAggregate()
 			if test.errs == "" {
 				require.NoError(t, err)

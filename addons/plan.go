@@ -53,15 +53,16 @@ type PlannedChange struct {
 	// Of identifies the Addon as it is before the change, so that what is approved for it is not approved for good; empty when there is
 	// none.
 	Of string
+
+	definition *v1alpha1.AddonDefinition // of an add-on with a Stage
 }
 
 // Now is the spec to write for the change now.
 func (c *PlannedChange) Now() v1alpha1.AddonSpec {
-	spec := c.Spec
-	if c.Stage != "" {
-		spec.Version = c.Stage
+	if c.Stage == "" {
+		return c.Spec
 	}
-	return spec
+	return inWordsOf(c.definition, c.Spec, c.Stage)
 }
 
 // MakePlan compares a resolution with the Addons that there are. Running gives the version that each add-on runs at, as

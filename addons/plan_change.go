@@ -105,6 +105,7 @@ func (p *planner) upgrade(change *PlannedChange, existing *v1alpha1.Addon) {
 		return
 	}
 	change.Path, change.Migrations = path, migrationsOnPath(def, change.From, path)
+	change.definition = def
 	p.stage(change, existing)
 }
 
