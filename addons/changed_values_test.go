@@ -39,15 +39,15 @@ func renamed(path, to string) v1alpha1.ChangedValue {
 	return v1alpha1.ChangedValue{Path: path, RenamedTo: to}
 }
 
-func dropped(path, message string) v1alpha1.ChangedValue {
+func gone(path, message string) v1alpha1.ChangedValue {
 	return v1alpha1.ChangedValue{Path: path, Message: message}
 }
 
 // evolving is an add-on whose values change in every way over its versions.
 func evolving() v1alpha1.AddonDefinition {
 	return define("rook", versions("1.0.0", "2.0.0", "3.0.0", "4.0.0"),
-		changing("2.0.0", renamed("a.b", "c.d"), renamed("old", "new"), dropped("gone", ""), dropped("told", "write a StorageClass instead"), renamed("image", "image.name")),
-		changing("3.0.0", renamed("c.d", "e.f"), dropped("new.x", ""), renamed(`dot\.ted`, `plain`), dropped("back", "")),
+		changing("2.0.0", renamed("a.b", "c.d"), renamed("old", "new"), gone("gone", ""), gone("told", "write a StorageClass instead"), renamed("image", "image.name")),
+		changing("3.0.0", renamed("c.d", "e.f"), gone("new.x", ""), renamed(`dot\.ted`, `plain`), gone("back", "")),
 		changing("4.0.0", renamed("plain", "back"), v1alpha1.ChangedValue{Path: "both", RenamedTo: "two", Message: "now in MiB"}),
 	)
 }
@@ -239,14 +239,14 @@ func TestChangedValuesAreValidated(t *testing.T) {
 		values []v1alpha1.ChangedValue
 		errs   string
 	}{
-		"valid": {values: []v1alpha1.ChangedValue{renamed("a", "b"), renamed("a.x", "c"), dropped(`d\.e.f`, "use g"), renamed("image", "image.name"), renamed("h.i", "h")}},
-		"an empty key": {values: []v1alpha1.ChangedValue{dropped("a..b", "")},
+		"valid": {values: []v1alpha1.ChangedValue{renamed("a", "b"), renamed("a.x", "c"), gone(`d\.e.f`, "use g"), renamed("image", "image.name"), renamed("h.i", "h")}},
+		"an empty key": {values: []v1alpha1.ChangedValue{gone("a..b", "")},
 			errs: field + `[0].path: Invalid value: "a..b": must be keys with a dot between them, such as persistence.size, and one is empty; write a dot that belongs to a key as \. instead`},
 		"an escape of nothing": {values: []v1alpha1.ChangedValue{renamed("a", `b\c`)},
 			errs: field + `[0].renamedTo: Invalid value: "b\\c": a backslash only stands before a dot or a backslash that belongs to a key, not before 'c'`},
 		"to itself": {values: []v1alpha1.ChangedValue{renamed("a", "a")},
 			errs: field + `[0].renamedTo: Invalid value: "a": must differ from path; a value that keeps its name is not listed`},
-		"twice":           {values: []v1alpha1.ChangedValue{dropped("a", ""), renamed("a", "b")}, errs: field + `[1].path: Duplicate value: "a"`},
+		"twice":           {values: []v1alpha1.ChangedValue{gone("a", ""), renamed("a", "b")}, errs: field + `[1].path: Duplicate value: "a"`},
 		"two to one name": {values: []v1alpha1.ChangedValue{renamed("a", "c"), renamed("b", "c")}, errs: field + `[1].renamedTo: Duplicate value: "c"`},
 		"to what is taken away": {values: []v1alpha1.ChangedValue{renamed("a", "b"), renamed("b", "c")},
 			errs: field + `[0].renamedTo: Invalid value: "b": this version does not know b any more, says another entry of the list; the new name of a value must be one that the version knows`},
