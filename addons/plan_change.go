@@ -38,7 +38,8 @@ func (p *planner) change(addon *Resolved) (PlannedChange, bool) {
 // unchanged says whether an Addon is as it is wanted, and has not been found meanwhile to come too early.
 func (p *planner) unchanged(change *PlannedChange, addon *Resolved) bool {
 	existing := p.existing[addon.Name]
-	if !SpecEqual(existing.Spec, change.Spec) && !(pinned(existing) && SpecEqual(existing.Spec, addon.Spec)) {
+	same := SpecEqual(existing.Spec, change.Spec) || pinned(existing) && SpecEqual(existing.Spec, addon.Spec)
+	if !same {
 		return false
 	}
 	ahead := *change

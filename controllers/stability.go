@@ -26,9 +26,9 @@ type Stability struct {
 // streak is a time in which a check was passed whenever it was evaluated.
 type streak struct {
 	version string
-	seeded bool // began long before
-	began  time.Time
-	last   time.Time // when the check was last evaluated
+	seeded  bool // began long before
+	began   time.Time
+	last    time.Time // when the check was last evaluated
 }
 
 // Seed takes note that a check is known to have been good for long enough, for example since before the operator started. Of a check that

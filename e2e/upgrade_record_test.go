@@ -134,8 +134,8 @@ func (s *story) requireRevisions(release string, versions ...string) {
 			status = "deployed"
 		}
 		require.Equal(s.t, []string{version, status}, []string{record.Chart.Metadata.Version, record.Info.Status}, "revision %d of %s", i+1, release)
-		if i > 0 {
-			require.True(s.t, record.Info.LastDeployed.After(records[i].Info.LastDeployed), "%s came to %s before %s", release, version, versions[i-1])
+		if before, known := records[i]; known {
+			require.True(s.t, record.Info.LastDeployed.After(before.Info.LastDeployed), "%s came to %s before %s", release, version, before.Chart.Metadata.Version)
 		}
 	}
 }
