@@ -41,9 +41,13 @@ func Approve(installer *v1alpha1.Installer, plan Plan) Approval {
 	if plan.Guarded != "" {
 		approval.Required += "; or put them back into spec.addons"
 	}
-	if approval.Record = lastApproved(installer, word); approval.Record != nil {
+	approval.Record = lastApproved(installer, word)
+	switch {
+	case approval.Record != nil:
 		approval.Differences = differences(approval.Record, installer, plan)
-		approval.Required = fmt.Sprintf("what was approved is void, since %s; %s", FirstFew(approval.Differences, shownDifferences), approval.Required)
+		approval.Required = fmt.Sprintf("what was approved is void, since %s; %s", FirstClauses(approval.Differences, shownDifferences), approval.Required)
+	case word != "":
+		approval.Required = "what is approved is another plan; " + approval.Required
 	}
 	return approval
 }
@@ -57,7 +61,7 @@ func needsApproval(installer *v1alpha1.Installer, plan Plan) string {
 	for i := range plan.Changes {
 		lines = append(lines, changeInWords(&plan.Changes[i].Change))
 	}
-	return fmt.Sprintf("spec.approval is Manual, and this waits for it: %s", abridged(lines))
+	return fmt.Sprintf("spec.approval is Manual, and this waits for it: %s", FirstClauses(lines, shownChanges))
 }
 
 // changeInWords is a change as a short phrase.
@@ -65,9 +69,9 @@ func changeInWords(change *v1alpha1.Change) string {
 	words := strings.ToLower(string(change.Action)) + " " + change.Addon
 	switch {
 	case change.Action == v1alpha1.ActionUpgrade && len(change.Path) > 1:
-		return fmt.Sprintf("%s from %s through %s", words, change.From, strings.Join(change.Path, ", "))
+		return fmt.Sprintf("%s %s", words, strings.Join(append([]string{change.From}, change.Path...), " → "))
 	case change.Action == v1alpha1.ActionUpgrade && change.From != "":
-		return fmt.Sprintf("%s from %s to %s", words, change.From, change.To)
+		return fmt.Sprintf("%s %s → %s", words, change.From, change.To)
 	case change.Action == v1alpha1.ActionUpgrade, change.Action == v1alpha1.ActionInstall:
 		return words + " " + change.To
 	default:

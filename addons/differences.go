@@ -7,8 +7,11 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// shownDifferences is how many differences a sentence lists.
-const shownDifferences = 3
+// How many changes and differences a sentence lists.
+const (
+	shownChanges     = 8
+	shownDifferences = 3
+)
 
 // differences says what a plan has that an approved one had not, and the other way round. What was done of the approved one is no
 // difference.
@@ -46,7 +49,7 @@ func changed(before, now *v1alpha1.Change) []string {
 	}
 	goesOn := before.From != now.From && isRest(now.Path, before.Path) // of what was approved
 	if before.Action != now.Action || before.To != now.To || !goesOn && !slices.Equal(before.Path, now.Path) {
-		lines = append(lines, fmt.Sprintf("%s is now: %s", changeInWords(before), changeInWords(now)))
+		lines = append(lines, fmt.Sprintf("%s is now %s", changeInWords(before), changeInWords(now)))
 	}
 	return lines
 }

@@ -33,7 +33,7 @@ func holdDefinition(o Observation, message string) *Hold {
 // holdUnapproved leaves everything as it is while the definition is not the one that was approved.
 func holdUnapproved(o Observation) *Hold {
 	return &Hold{
-		State: v1alpha1.StateBlocked, Message: fmt.Sprintf("its AddonDefinition has changed since it was approved: approve the plan of Installer %s", o.Addon.Spec.Installer),
+		State: v1alpha1.StateBlocked, Message: fmt.Sprintf("its AddonDefinition has changed since it was approved: approve the plan of Installer %s, whose condition Approved has the command", o.Addon.Spec.Installer),
 		By: v1alpha1.Blocker{Kind: v1alpha1.BlockerInstaller, Name: o.Addon.Spec.Installer, Message: "its plan waits for approval"},
 	}
 }

@@ -102,7 +102,7 @@ func TestNothingIsWrittenBeforeItIsApproved(t *testing.T) {
 	m := newManor(t, define("a", versions("1.0.0", "1.1.0", "1.2.0"), onKubernetes("1.2.0", ">=1.33")), define("b"))
 	m.list("a@1.0.0", "b")
 	for range 3 {
-		assert.Equal(t, "spec.approval is Manual, and this waits for it: install a 1.0.0, install b 1.0.0; nothing is changed until that is approved with: "+
+		assert.Equal(t, "spec.approval is Manual, and this waits for it: install a 1.0.0; install b 1.0.0; nothing is changed until that is approved with: "+
 			"kubectl annotate --overwrite installer default addons.kurl.sh/approved-plan="+m.plan().Digest, m.pass().Required)
 	}
 	assert.Empty(t, m.addons)
@@ -110,7 +110,7 @@ func TestNothingIsWrittenBeforeItIsApproved(t *testing.T) {
 	m.requireApproved()
 
 	m.list("a", "b")
-	assert.Contains(t, m.pass().Required, "upgrade a from 1.0.0 through 1.1.0, 1.2.0;")
+	assert.Contains(t, m.pass().Required, "upgrade a 1.0.0 → 1.1.0 → 1.2.0;")
 	m.list("b")
 	assert.Contains(t, m.pass().Required, "this waits for it: remove a;")
 	assert.Equal(t, "1.0.0", m.addons["a"].Spec.Version)
@@ -151,7 +151,7 @@ func TestTheApprovalOfAPlanIsVoidOnceWhatItRestsOnChanges(t *testing.T) {
 	}{
 		"the spec": {
 			change:      func(m *manor) { m.list("a@1.2.0", "b") },
-			differences: []string{"the spec was edited", "upgrade a from 1.0.0 through 1.1.0, 1.2.0, 1.3.0 is now: upgrade a from 1.0.0 through 1.1.0, 1.2.0", "new: install b 1.0.0"},
+			differences: []string{"the spec was edited", "upgrade a 1.0.0 → 1.1.0 → 1.2.0 → 1.3.0 is now upgrade a 1.0.0 → 1.1.0 → 1.2.0", "new: install b 1.0.0"},
 		},
 		"values": {
 			change: func(m *manor) {
@@ -172,7 +172,7 @@ func TestTheApprovalOfAPlanIsVoidOnceWhatItRestsOnChanges(t *testing.T) {
 		},
 		"a hop": {
 			change:      func(m *manor) { upgradeFrom("1.3.0", ">=1.0.0")(&m.definitions[0]) },
-			differences: []string{"the AddonDefinition of a has changed", "upgrade a from 1.0.0 through 1.1.0, 1.2.0, 1.3.0 is now: upgrade a from 1.0.0 to 1.3.0"},
+			differences: []string{"the AddonDefinition of a has changed", "upgrade a 1.0.0 → 1.1.0 → 1.2.0 → 1.3.0 is now upgrade a 1.0.0 → 1.3.0"},
 		},
 		"Kubernetes": {
 			change:      func(m *manor) { m.kubernetes = "1.34.0" },

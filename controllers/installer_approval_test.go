@@ -28,7 +28,7 @@ func TestUnderManualNothingIsWrittenBeforeItIsApproved(t *testing.T) {
 	require.Len(t, now.Status.Plan.Changes, 2)
 	assert.NotEmpty(t, now.Status.Plan.Changes[0].Definition)
 	assert.Equal(t, v1alpha1.ReasonApprovalRequired, s.condition(v1alpha1.ConditionApproved).Reason)
-	assert.Contains(t, s.condition(v1alpha1.ConditionReady).Message, "spec.approval is Manual, and this waits for it: install app 1.1.0, install web 1.1.0; nothing is changed until that is approved with: ")
+	assert.Contains(t, s.condition(v1alpha1.ConditionReady).Message, "spec.approval is Manual, and this waits for it: install app 1.1.0; install web 1.1.0; nothing is changed until that is approved with: ")
 
 	s.approve()
 	s.settle()
@@ -61,7 +61,7 @@ func TestUnderManualADefinitionThatChangesIsNotWrittenBeforeItIsApproved(t *test
 	assert.Equal(t, before, get(s, "app", &helmv2.HelmRelease{}).Generation)
 	addon := get(s, "app", &v1alpha1.Addon{})
 	assert.Equal(t, v1alpha1.StateBlocked, addon.Status.State)
-	assert.Equal(t, "its AddonDefinition has changed since it was approved: approve the plan of Installer default", readyMessage(addon))
+	assert.Equal(t, "its AddonDefinition has changed since it was approved: approve the plan of Installer default, whose condition Approved has the command", readyMessage(addon))
 	assert.Equal(t, v1alpha1.BlockerInstaller, addon.Status.BlockedBy[0].Kind)
 	assert.Contains(t, s.condition(v1alpha1.ConditionApproved).Message, "this waits for it: reconfigure app;")
 

@@ -38,7 +38,7 @@ func TestUnderManualNothingIsWrittenThatWasNotApproved(t *testing.T) {
 	recorded, before := s.record(), s.identity("manual-base", "manual-app")
 
 	s.install(`{approval: Manual, addons: [{name: manual-base}, {name: manual-app}]}`)
-	s.installerSays(v1alpha1.ConditionApproved, "upgrade manual-base from 1.4.0 through 1.5.0, 1.6.0", "upgrade manual-app from 1.4.0 to 1.5.0")
+	s.installerSays(v1alpha1.ConditionApproved, "upgrade manual-base 1.4.0 → 1.5.0 → 1.6.0", "upgrade manual-app 1.4.0 → 1.5.0")
 	s.lookAgain("manual-base", "manual-app")
 	assert.Equal(t, before, s.identity("manual-base", "manual-app"))
 	s.approve()
@@ -49,7 +49,7 @@ func TestUnderManualNothingIsWrittenThatWasNotApproved(t *testing.T) {
 	assert.Equal(t, []string{"the AddonDefinition of manual-app has changed"}, s.installer(t).Status.Plan.Differences)
 	assert.Equal(t, hop, s.identity("manual-base"), "the hop that is under way is not disturbed")
 	s.finishHook("manual", "manual-base-prepare")
-	s.installerSays(v1alpha1.ConditionApproved, "upgrade manual-base from 1.5.0 to 1.6.0", "upgrade manual-app from 1.4.0 to 1.5.0")
+	s.installerSays(v1alpha1.ConditionApproved, "upgrade manual-base from 1.5.0 to 1.6.0", "upgrade manual-app 1.4.0 → 1.5.0")
 	assert.Equal(t, before["manual-app"], s.identity("manual-app")["manual-app"])
 
 	s.approve()
