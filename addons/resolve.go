@@ -205,7 +205,8 @@ func (r *resolver) checkOverrides(def *v1alpha1.AddonDefinition, entry *v1alpha1
 func (r *resolver) addForeign() {
 	for _, addon := range r.world.Addons {
 		def, err := r.world.Catalog.Get(addon.Name)
-		if _, ours := r.wanted[addon.Name]; ours || err != nil || addon.Spec.Installer == r.installer.Name || addon.Spec.State == v1alpha1.Absent {
+		leaving := addon.Spec.Installer == r.installer.Name && r.owners[addon.Name] == ""
+		if _, ours := r.wanted[addon.Name]; ours || err != nil || leaving || addon.Spec.State == v1alpha1.Absent {
 			continue
 		}
 		r.around[addon.Name] = def

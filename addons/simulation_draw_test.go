@@ -2,6 +2,7 @@ package addons
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"pgregory.net/rapid"
@@ -112,6 +113,9 @@ func (c *cluster) calm(t *rapid.T) {
 	for i := range c.definitions {
 		if def := &c.definitions[i]; wanted[def.Name] {
 			subject := rapid.SampledFrom(staying).Draw(t, "installer")
+			if inTurns := slices.ContainsFunc(c.definitions, needsVersions); inTurns {
+				subject = staying[0] // across Installers, what does not fit together is refused
+			}
 			entry := v1alpha1.InstallerAddon{Name: def.Name, Version: def.Spec.Versions[minors[def.Name]].Version, Adopt: true}
 			subject.Spec.Addons = append(subject.Spec.Addons, entry)
 		}
@@ -202,6 +206,8 @@ func (c *cluster) finalMinors(t *rapid.T, wanted map[string]bool, lowest map[str
 	}
 	return minors
 }
+
+func needsVersions(def v1alpha1.AddonDefinition) bool { return len(def.Spec.Versions[0].Requires) > 0 }
 
 // reached is the place of the version that an add-on is at, or may go to before a new one is understood.
 func (c *cluster) reached(def *v1alpha1.AddonDefinition) int {

@@ -126,6 +126,13 @@ func (c *cluster) describe() (lines string) {
 			lines += fmt.Sprintf("\n  %+v", o.Releases[release])
 		}
 	}
+	for _, subject := range c.installers {
+		resolution, plan := c.plan(subject)
+		lines += fmt.Sprintf("\nInstaller %s: problems %v; approve %q", subject.Name, resolution.Problems, Approve(subject, plan).Required)
+		for _, change := range plan.Changes {
+			lines += fmt.Sprintf("\n  %s %s from %s to %s, by way of %q: %s; waits: %q", change.Action, change.Addon, change.From, change.To, change.Stage, change.Reason, change.Waits)
+		}
+	}
 	return lines
 }
 
