@@ -28,7 +28,8 @@ type cluster struct {
 	moved       map[string]bool            // releases that their definition gives another chart and namespace
 	unnamed     map[string]bool            // releases that their definition does not name any more
 	retired     map[string]bool            // versions, as "a 1.1.0", that their definition has withdrawn
-	current     *Catalog                   // of the definitions; nil after a change of them
+	catalogue   func([]v1alpha1.AddonDefinition) Catalog
+	current     *Catalog // of the definitions; nil after a change of them
 	installers  []*v1alpha1.Installer
 	addons      map[string]*v1alpha1.Addon
 	releases    map[string]*helmRelease
@@ -51,7 +52,7 @@ type cluster struct {
 
 func newCluster(t rapid.TB, definitions ...v1alpha1.AddonDefinition) *cluster {
 	return &cluster{
-		TB: t, definitions: definitions, away: map[string]bool{}, moved: map[string]bool{}, unnamed: map[string]bool{}, retired: map[string]bool{},
+		TB: t, definitions: definitions, catalogue: unchecked, away: map[string]bool{}, moved: map[string]bool{}, unnamed: map[string]bool{}, retired: map[string]bool{},
 		addons: map[string]*v1alpha1.Addon{}, releases: map[string]*helmRelease{}, records: map[string]bool{},
 		waiting: map[string]bool{}, harmful: map[string]bool{}, fought: map[string]bool{},
 		closed: map[checkKey]bool{}, because: map[checkKey]string{}, believed: map[checkKey]bool{},
@@ -111,7 +112,7 @@ func (c *cluster) edit(def *v1alpha1.AddonDefinition) {
 
 func (c *cluster) catalog() Catalog {
 	if c.current == nil {
-		c.current = new(unchecked(c.visible()))
+		c.current = new(c.catalogue(c.visible()))
 	}
 	return *c.current
 }

@@ -3,6 +3,8 @@ package addons
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +24,9 @@ type story struct {
 
 func newStory(t *testing.T, definitions ...v1alpha1.AddonDefinition) *story {
 	t.Helper()
-	return &story{cluster: newCluster(t, definitions...), failing: map[string]bool{}, events: map[string]func(){}, states: map[string]string{}}
+	c := newCluster(t, definitions...)
+	c.catalogue = func(definitions []v1alpha1.AddonDefinition) Catalog { return catalogOf(definitions...) }
+	return &story{cluster: c, failing: map[string]bool{}, events: map[string]func(){}, states: map[string]string{}}
 }
 
 func (s *story) say(format string, args ...any) {
@@ -33,7 +37,13 @@ func (s *story) say(format string, args ...any) {
 func (s *story) list(entries ...string) {
 	s.say("The Installer lists %s.", cmp.Or(strings.Join(entries, ", "), "nothing"))
 	s.installers[0].Spec.Addons = want(entries...)
+	s.installers[0].Generation++
+	s.tellPlansAgain()
 	s.goOn()
+}
+
+func (s *story) tellPlansAgain() {
+	maps.DeleteFunc(s.states, func(of, _ string) bool { return strings.HasPrefix(of, "plan for ") })
 }
 
 func (s *story) goOn() {
@@ -63,8 +73,9 @@ func (s *story) plan() bool {
 	if plan.Guarded != "" && s.approve(s.installers[0]) {
 		s.say("  approve %s", plan.Guarded)
 	}
+	s.askFor(plan)
 	for _, change := range plan.Due() {
-		s.say("  plan    %s", changeLine(change))
+		s.news("plan for "+change.Addon, "  plan    %s", changeLine(change))
 	}
 	for _, change := range plan.Changes {
 		if change.Waits != "" {
@@ -72,6 +83,24 @@ func (s *story) plan() bool {
 		}
 	}
 	return s.installerPass(s.installers[0], 100)
+}
+
+var digests = regexp.MustCompile(`sha256:[0-9a-f]+`)
+
+// askFor shows people a plan, as status.plan does, and tells what they are asked to approve.
+func (s *story) askFor(plan Plan) {
+	subject := s.installers[0]
+	approval := Approve(subject, plan)
+	subject.Status.Plan, subject.Status.ObservedGeneration = nil, subject.Generation
+	if approval.Required == "" {
+		return
+	}
+	s.news("approval", "  asks    %s", digests.ReplaceAllString(approval.Required, "<digest>"))
+	subject.Status.Approved = approval.Record
+	subject.Status.Plan = &v1alpha1.Plan{Digest: plan.Digest, Kubernetes: plan.Kubernetes}
+	for i := range plan.Changes {
+		subject.Status.Plan.Changes = append(subject.Status.Plan.Changes, plan.Changes[i].Change)
+	}
 }
 
 // news says something, unless that was the last that was said of the same.

@@ -16,6 +16,13 @@ func databaseAt(listed []string, edits ...edit) v1alpha1.AddonDefinition {
 	return define("database", append([]edit{releases("db"), versions(listed...), gate(v1alpha1.MomentUpgrade, "replicas-in-sync")}, edits...)...)
 }
 
+// runsWith narrows what a version requires.
+func runsWith(version, other, within string) edit {
+	return at(version, func(v *v1alpha1.VersionDefinition) {
+		v.Requires = append(v.Requires, v1alpha1.VersionRequirement{Addon: other, Version: within})
+	})
+}
+
 // shop needs the database, and a version of its own.
 func shop() v1alpha1.AddonDefinition {
 	return define("shop", versions("3.0.0", "3.1.0"), requires("database"))
@@ -84,6 +91,30 @@ func TestUpgradeStories(t *testing.T) {
 			s.then("Kubernetes is upgraded to 1.33.", func() { s.kubernetes = "v1.33.1" })
 			s.list("database@1.8.0", "shop@3.1.0")
 		}},
+		"two add-ons move in turns": {[]v1alpha1.AddonDefinition{
+			define("operator", versions("1.0.0", "1.1.0", "1.2.0")),
+			define("broker", versions("3.0.0", "3.1.0", "3.2.0"), requires("operator"),
+				runsWith("3.0.0", "operator", ">=1.0 <1.2"), runsWith("3.1.0", "operator", ">=1.1"), runsWith("3.2.0", "operator", ">=1.2")),
+		}, func(s *story) {
+			s.list("broker@3.0.0", "operator@1.0.0")
+			s.list("broker@3.2.0", "operator@1.2.0")
+		}},
+		"an approval is void once the catalogue changes": {[]v1alpha1.AddonDefinition{database()}, func(s *story) {
+			subject := s.installers[0]
+			subject.Spec.Approval = v1alpha1.ApprovalManual
+			s.list("database@1.4.0")
+			s.then("A person approves that.", func() { s.approve(subject) })
+			s.list("database@1.6.0")
+			s.then("A person approves that, and before the operator sees it the catalogue withdraws 1.5.0 and lists 1.5.1.", func() {
+				s.approve(subject)
+				s.redefine(databaseAt([]string{"1.4.0", "1.5.0", "1.5.1", "1.6.0"}, noted("1.5.0", "", "it loses data")))
+			})
+			s.on("settled db 1.5.1", "The catalogue changes once more: 1.6.0 is built from another chart.", func() {
+				s.redefine(databaseAt([]string{"1.4.0", "1.5.0", "1.5.1", "1.6.0"}, charted("1.6.0", map[string]string{"db": "1.6.0-2"})))
+			})
+			s.then("A person approves what is planned now.", func() { s.approve(subject) })
+			s.then("A person approves that, too.", func() { s.approve(subject) })
+		}},
 		"a person suspends the release between two hops": {[]v1alpha1.AddonDefinition{database(), shop()}, func(s *story) {
 			s.list("database@1.4.0", "shop@3.0.0")
 			s.on("settled db 1.5.0", "Somebody suspends the HelmRelease db.", func() { toggleSuspension(s.releases["db"]) })
@@ -105,5 +136,6 @@ func (s *story) on(when, what string, event func()) {
 func (s *story) then(what string, event func()) {
 	s.say("%s", strings.TrimSpace(what))
 	event()
+	s.tellPlansAgain()
 	s.goOn()
 }
