@@ -123,6 +123,9 @@ func (w walker) obstacle(from, to string) string {
 			sources = append(sources, version.String())
 		}
 	}
+	if within := w.def.Spec.Versions[target].UpgradeFrom; len(sources) == 0 && within != "" {
+		return fmt.Sprintf("%s can be reached from %s only (its upgradeFrom), and the catalogue lists no such version; add one to the AddonDefinition, or widen that range", to, within)
+	}
 	if len(sources) == 0 {
 		return fmt.Sprintf("the catalogue lists no version from which %s can be reached; add one to the AddonDefinition", to)
 	}

@@ -61,9 +61,18 @@ func BenchmarkPath(b *testing.B) {
 	}
 }
 
-func TestLongPaths(t *testing.T) {
-	t.Parallel()
-	for name, def := range longPaths(450) {
-		require.Empty(t, ValidateDefinition(&def).ToAggregate(), name)
+// The work for a path grows with the versions, and not with the hops between them, let alone with the ways through these: allocations stand
+// for work, since time would depend on the machine's other work.
+func TestLongPathsTakeLinearWork(t *testing.T) {
+	work := func(def v1alpha1.AddonDefinition) float64 {
+		last := def.Spec.Versions[len(def.Spec.Versions)-1].Version
+		return testing.AllocsPerRun(1, func() { _, _ = Path(&def, "1.0.0", last, Limits{Kubernetes: "1.33.0"}) })
+	}
+	short, long := longPaths(45), longPaths(450)
+	for _, name := range sortedKeys(long) {
+		require.Empty(t, validity(new(long[name])), name)
+		each, ofMany := work(short[name])/45, work(long[name])/450
+		t.Logf("%s: %.0f allocations for each of 45 versions, %.0f of 450", name, each, ofMany)
+		require.Less(t, ofMany, 1.5*each+10, name)
 	}
 }

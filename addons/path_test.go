@@ -73,7 +73,7 @@ func TestPath(t *testing.T) {
 		},
 		"no edge from a listed version": {
 			addon: "dead-end", from: "1.0.0", to: "2.0.0",
-			err: `no upgrade path of "dead-end" leads from 1.0.0 to 2.0.0: the catalogue lists no version from which 2.0.0 can be reached; add one to the AddonDefinition`,
+			err: `no upgrade path of "dead-end" leads from 1.0.0 to 2.0.0: 2.0.0 can be reached from >=1.5 only (its upgradeFrom), and the catalogue lists no such version; add one to the AddonDefinition, or widen that range`,
 		},
 		"Kubernetes is too new for a hop": {
 			addon: "ceiling", from: "1.0.0", to: "1.2.0", kubernetes: "1.33.0",

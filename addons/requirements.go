@@ -2,6 +2,7 @@ package addons
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -37,7 +38,11 @@ func (r *resolver) checkRequiredVersion(name, required string) {
 		if version == "" || allows(within, version) {
 			continue
 		}
-		r.fail(name, "", "add-on %q requires %q at %s, but that is to be %s; change the version of one of the two", name, required, within, version)
+		advice := "change the version of one of the two"
+		if !slices.ContainsFunc(versionNames(r.around[required].Spec.Versions), func(listed string) bool { return allows(within, listed) }) {
+			advice = fmt.Sprintf("the catalogue lists no such version of %q: add one to its AddonDefinition", required)
+		}
+		r.fail(name, "", "add-on %q requires %q at %s, but that is to be %s; %s", name, required, within, version, advice)
 		if there := r.existing[required]; r.existing[name] != nil && there != nil && allows(within, there.Spec.Version) {
 			r.fail(required, "version", "add-on %q stays at %s: add-on %q is there and requires it at %s, which %s is not; change the version of one of the two",
 				required, there.Spec.Version, name, within, version)

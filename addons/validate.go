@@ -177,7 +177,10 @@ func validateVersionRequires(path *field.Path, def *v1alpha1.AddonDefinition, re
 // validateSuccessor makes sure that versions ascend, and that an upgrade leaves no release behind.
 func validateSuccessor(path *field.Path, before, version *v1alpha1.VersionDefinition) field.ErrorList {
 	var errs field.ErrorList
-	if ParseVersion(before.Version).Compare(ParseVersion(version.Version)) >= 0 {
+	switch {
+	case strings.TrimPrefix(before.Version, "v") == strings.TrimPrefix(version.Version, "v"):
+		errs = append(errs, field.Duplicate(path.Child("version"), version.Version))
+	case ParseVersion(before.Version).Compare(ParseVersion(version.Version)) >= 0:
 		errs = append(errs, field.Invalid(path.Child("version"), version.Version, fmt.Sprintf("versions must ascend, and %q comes before it", before.Version)))
 	}
 	for _, name := range sortedKeys(before.Releases) {
