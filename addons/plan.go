@@ -156,7 +156,7 @@ func leaving(world World, owners map[string]string) []string {
 
 // SpecEqual compares Addon specs by meaning: the text of values may differ where their content does not.
 func SpecEqual(a, b v1alpha1.AddonSpec) bool {
-	return apiequality.Semantic.DeepEqual(a, b) || apiequality.Semantic.DeepEqual(canonical(a), canonical(b))
+	return a.Version == b.Version && (apiequality.Semantic.DeepEqual(a, b) || apiequality.Semantic.DeepEqual(canonical(a), canonical(b)))
 }
 
 // canonical has equal content for specs that mean the same.

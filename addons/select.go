@@ -31,36 +31,50 @@ func (p platform) selectVersion(def *v1alpha1.AddonDefinition, request, channel,
 	if err != nil {
 		return "", err
 	}
-	open := slices.DeleteFunc(slices.Clone(def.Spec.Versions), func(v v1alpha1.VersionDefinition) bool {
-		return within == nil && ParseVersion(v.Version).Prerelease() || within != nil && !within.Contains(ParseVersion(v.Version))
-	})
-	if len(open) == 0 {
-		return "", noneOpen(def, request, within)
-	}
-	listed := slices.DeleteFunc(slices.Clone(open), func(v v1alpha1.VersionDefinition) bool {
-		return channel != "" && !slices.Contains(v.Channels, channel)
-	})
-	if len(listed) == 0 {
-		return "", noneListed(def, request, channel, open)
-	}
-	return p.newest(def, request, listed, at)
-}
-
-// newest finds the newest of some versions that may be run here.
-func (p platform) newest(def *v1alpha1.AddonDefinition, request string, listed []v1alpha1.VersionDefinition, at string) (string, error) {
-	var why error
-	for i := range slices.Backward(listed) {
-		version := &listed[i]
-		err := p.check(version)
-		if err == nil && version.Deprecated != "" && version.Version != at {
-			err = deprecated(version)
-		}
-		if err = cmp.Or(err, retired(version, at)); err == nil {
+	for i := range slices.Backward(def.Spec.Versions) {
+		version := &def.Spec.Versions[i]
+		if answers(version, within) && inAChannel(version, channel) && p.refusal(version, at) == nil {
 			return version.Version, nil
 		}
-		why = cmp.Or(why, err)
 	}
-	return "", fmt.Errorf("there is %s for this cluster: %w", none(def, request), why)
+	return "", p.noneSelected(def, request, channel, at)
+}
+
+// answers says whether a request can come to a version; an open one to each that is released.
+func answers(version *v1alpha1.VersionDefinition, within *Range) bool {
+	parsed := ParseVersion(version.Version)
+	return within == nil && !parsed.Prerelease() || within != nil && within.Contains(parsed)
+}
+
+func inAChannel(version *v1alpha1.VersionDefinition, channel string) bool {
+	return channel == "" || slices.Contains(version.Channels, channel)
+}
+
+// refusal says why an open request does not come to a version here.
+func (p platform) refusal(version *v1alpha1.VersionDefinition, at string) error {
+	err := p.check(version)
+	if err == nil && version.Deprecated != "" && version.Version != at {
+		err = deprecated(version)
+	}
+	return cmp.Or(err, retired(version, at))
+}
+
+// noneSelected says why a request comes to nothing.
+func (p platform) noneSelected(def *v1alpha1.AddonDefinition, request, channel, at string) error {
+	within, err := p.parseRequest(def, request)
+	if err != nil {
+		return err
+	}
+	open := slices.DeleteFunc(slices.Clone(def.Spec.Versions), func(v v1alpha1.VersionDefinition) bool { return !answers(&v, within) })
+	listed := slices.DeleteFunc(slices.Clone(open), func(v v1alpha1.VersionDefinition) bool { return !inAChannel(&v, channel) })
+	switch {
+	case len(open) == 0:
+		return noneOpen(def, request, within)
+	case len(listed) == 0:
+		return noneListed(def, request, channel, open)
+	default:
+		return fmt.Errorf("there is %s for this cluster: %w", none(def, request), p.refusal(&listed[len(listed)-1], at))
+	}
 }
 
 // retired says why a version is not chosen for an add-on that is at another one, or at none. The versions on the way to a newer one may be
