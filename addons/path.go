@@ -134,7 +134,9 @@ func (w walker) obstacle(from, to string) string {
 
 // missingHop names the gap between what can be reached from one version and that from which another one can.
 func (w walker) missingHop(from, to string) string {
-	furthest := w.furthest(from, everywhere)
+	furthest := w.furthest(from, func(version *v1alpha1.VersionDefinition) bool {
+		return ParseVersion(version.Version).Compare(ParseVersion(to)) < 0 // what lies beyond leads nowhere
+	})
 	next := to
 	var leading []int // to the target, the newest first
 	for i, version := range slices.Backward(w.hops.versions) {

@@ -118,7 +118,11 @@ func (c *catalogue) drawBounds(t *rapid.T, version *v1alpha1.VersionDefinition, 
 	case 1:
 		version.Kubernetes, runs = fmt.Sprintf(">=1.%d.0", bound), minor >= bound
 	}
-	c.runs = append(c.runs, runs || !known)
+	runs = runs || !known
+	if rapid.IntRange(0, 9).Draw(t, "withdrawn") == 0 {
+		version.Withdrawn, runs = "it loses data", false
+	}
+	c.runs = append(c.runs, runs)
 	plain := slices.DeleteFunc(slices.Clone(c.listed), func(d drawn) bool { return !d.inRanges() || d.packaging > 0 })
 	if len(plain) == 0 || rapid.IntRange(0, 2).Draw(t, "default edges") < 2 {
 		c.upgradeFrom = append(c.upgradeFrom, nil)
@@ -157,11 +161,35 @@ func (c *catalogue) allows(from drawn, to int) bool {
 // path tries every walk, from the target back: all hops go up, so that what is later in the list is known already. It prefers fewer
 // hops, then newer versions.
 func (c *catalogue) path(from drawn, to int) (path []string, found bool) {
+	path, _ = c.paths(from, to, c.runs)
+	return path, path != nil
+}
+
+// missing names the versions before and after the gap in front of a target to which no hops lead, whatever else is in the way; empty where
+// they do.
+func (c *catalogue) missing(from drawn, to int) (before, after string) {
+	everywhere := slices.Repeat([]bool{true}, len(c.listed))
+	path, leading := c.paths(from, to, everywhere)
+	if path != nil {
+		return "", ""
+	}
+	furthest := from
+	for i, version := range c.listed[:to] {
+		if reached, _ := c.paths(from, i, everywhere); reached != nil {
+			furthest = version
+		}
+	}
+	next := slices.IndexFunc(leading, func(version drawn) bool { return version.compare(furthest) > 0 })
+	return furthest.text, leading[next].text
+}
+
+// paths finds also all versions that lead to the target, which does so itself.
+func (c *catalogue) paths(from drawn, to int, runs []bool) (path []string, leading []drawn) {
 	ways := make([][]string, len(c.listed)) // from each listed version to the target
 	best := func(from drawn) (shortest []string) {
 		for next := len(c.listed) - 1; next >= 0; next-- {
 			way := ways[next]
-			if way != nil && c.runs[next] && c.allows(from, next) && (shortest == nil || len(way) < len(shortest)) {
+			if way != nil && runs[next] && c.allows(from, next) && (shortest == nil || len(way) < len(shortest)) {
 				shortest = way
 			}
 		}
@@ -173,6 +201,10 @@ func (c *catalogue) path(from drawn, to int) (path []string, found bool) {
 			ways[i] = append([]string{c.listed[i].text}, rest...)
 		}
 	}
-	path = best(from)
-	return path, path != nil
+	for i, way := range ways {
+		if way != nil {
+			leading = append(leading, c.listed[i])
+		}
+	}
+	return best(from), leading
 }

@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,8 +36,27 @@ func (c *catalogue) checkPath(t *rapid.T, from drawn, to int) {
 		require.NoError(t, err)
 		require.Equal(t, expected, path)
 	default:
-		require.Error(t, err, "from %s to %s on %q", from.text, c.listed[to].text, Limits{Kubernetes: c.kubernetes})
+		require.Error(t, err, "from %s to %s on %q", from.text, c.listed[to].text, c.kubernetes)
 		require.Empty(t, path)
+		c.checkMissing(t, err.Error(), from, to)
+	}
+}
+
+// checkMissing checks that an error names the hop that is missing, if none is there for the target alone or on the way to it.
+func (c *catalogue) checkMissing(t *rapid.T, message string, from drawn, to int) {
+	t.Helper()
+	if c.listed[to].compare(from) < 0 {
+		require.Contains(t, message, "never goes down")
+		return
+	}
+	before, after := c.missing(from, to)
+	switch {
+	case before == "":
+		require.Regexp(t, "needs Kubernetes|is withdrawn", message)
+	case !slices.ContainsFunc(c.listed, func(d drawn) bool { return c.allows(d, to) }):
+		require.Regexp(t, "lists no (such )?version", message)
+	default:
+		require.Contains(t, message, fmt.Sprintf("no hop leads from %s to %s", before, after))
 	}
 }
 
