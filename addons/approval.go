@@ -47,7 +47,7 @@ func Approve(installer *v1alpha1.Installer, plan Plan) Approval {
 		approval.Differences = differences(approval.Record, installer, plan)
 		approval.Required = fmt.Sprintf("what was approved is void, since %s; %s", FirstClauses(approval.Differences, shownDifferences), approval.Required)
 	case word != "":
-		approval.Required = "what is approved is another plan; " + approval.Required
+		approval.Required = "the approval that is there is for another plan; " + approval.Required
 	}
 	return approval
 }
