@@ -64,36 +64,35 @@ func (w walker) place(version string) int {
 // reach finds what can be reached from a version, breadth first and until that is found which is looked for, and the place of the version
 // before each.
 func (w walker) reach(from, to string, fits func(*v1alpha1.VersionDefinition) bool) []int {
-	before := make([]int, len(w.hops.versions))
-	var open []int // not reached so far, the newest first
-	for i := range slices.Backward(w.hops.versions) {
-		before[i] = unreached
-		if fits(&w.def.Spec.Versions[i]) {
-			open = append(open, i)
-		}
-	}
+	before, open := w.unreached(fits)
 	running, queue := ParseVersion(from), []int(nil)
 	for at := origin; ; at, queue = queue[0], queue[1:] {
 		if at != origin {
 			running = w.hops.versions[at]
 		}
-		closed := open[:0]
-		for _, next := range open {
-			if !w.hops.allow(running, next) {
-				closed = append(closed, next)
-				continue
+		open = slices.DeleteFunc(open, func(next int) bool {
+			allowed := w.hops.allow(running, next)
+			if allowed {
+				before[next] = at
+				queue = append(queue, next)
 			}
-			before[next] = at
-			queue = append(queue, next)
-			if w.hops.versions[next].String() == to {
-				return before
-			}
-		}
-		open = closed
-		if len(queue) == 0 {
+			return allowed
+		})
+		if target := w.place(to); len(queue) == 0 || target >= 0 && before[target] != unreached {
 			return before
 		}
 	}
+}
+
+// unreached begins a search: nothing is reached, and the places of all versions that fit are open, the newest first.
+func (w walker) unreached(fits func(*v1alpha1.VersionDefinition) bool) (before, open []int) {
+	before = slices.Repeat([]int{unreached}, len(w.hops.versions))
+	for i := range slices.Backward(w.hops.versions) {
+		if fits(&w.def.Spec.Versions[i]) {
+			open = append(open, i)
+		}
+	}
+	return before, open
 }
 
 // furthest is the newest version that can be reached; `from` itself where none can.

@@ -187,8 +187,7 @@ func (c *catalogue) missing(from drawn, to int) (before, after string) {
 func (c *catalogue) paths(from drawn, to int, runs []bool) (path []string, leading []drawn) {
 	ways := make([][]string, len(c.listed)) // from each listed version to the target
 	best := func(from drawn) (shortest []string) {
-		for next := len(c.listed) - 1; next >= 0; next-- {
-			way := ways[next]
+		for next, way := range slices.Backward(ways) {
 			if way != nil && runs[next] && c.allows(from, next) && (shortest == nil || len(way) < len(shortest)) {
 				shortest = way
 			}
