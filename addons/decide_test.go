@@ -144,7 +144,9 @@ func TestDecideInstall(t *testing.T) {
 			writes: "1.2.0", path: []string{"1.2.0"}, state: v1alpha1.StateFailed, message: "release a fails: Flux says so",
 		}}},
 		"fails and Flux has given up": {decideCase: decideCase{releases: []Observed{failed(true)}, want: decision{
-			writes: "1.2.0", path: []string{"1.2.0"}, state: v1alpha1.StateFailed, message: "release a fails: Flux says so", stalled: true,
+			writes: "1.2.0", path: []string{"1.2.0"}, state: v1alpha1.StateFailed, stalled: true,
+			message: "release a fails: Flux says so; Flux does not try again by itself: correct the values, ask for a newer version, or have it tried once more with: " +
+				`kubectl annotate --overwrite addon a reconcile.fluxcd.io/requestedAt="$(date +%s)"`,
 		}}},
 		"runs": {decideCase: decideCase{releases: []Observed{settledAt("a", "1.2.0")}, want: decision{
 			writes: "1.2.0", state: v1alpha1.StateReady, message: "running 1.2.0", version: "1.2.0",

@@ -117,7 +117,8 @@ func stuck(o Observation) bool {
 			return true
 		}
 	}
-	return false
+	_, late := firstOverdue(o)
+	return late
 }
 
 // pathAhead is the path for people to see while nothing is done.

@@ -1,6 +1,8 @@
 package addons
 
 import (
+	"time"
+
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
@@ -75,8 +77,28 @@ type Observed struct {
 	TargetNamespace string
 	// DependsOn names the releases that the HelmRelease waits for.
 	DependsOn []string
+	// RolledBack says that an upgrade failed, and that Flux went back to what ran before.
+	RolledBack bool
+	// NewCRDs names CRDs that belong to the chart that is asked for already, while another one runs.
+	NewCRDs []string
+	// ResetLost says that a request for a fresh start found Flux waiting for something else, and had no effect.
+	ResetLost bool
 	// Message is the cause in Flux's own words.
 	Message string
+	// Deadline is when Flux should have told of an end of what it does, or of a failure; zero where nothing is expected of it. Late is what
+	// is to be said from then on.
+	Deadline time.Time
+	Late     string
+	// Overdue says that the deadline has passed.
+	Overdue bool
+}
+
+// AsOf is what an observation says at a time.
+func (o Observed) AsOf(now time.Time) Observed {
+	if !o.Deadline.IsZero() && !now.Before(o.Deadline) {
+		o.Overdue, o.Message = true, o.Late
+	}
+	return o
 }
 
 // RunningVersion returns the version of an add-on that its deployed releases belong to: the newest listed one whose chart versions are

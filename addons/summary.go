@@ -57,8 +57,9 @@ func Summarize(o Observation, d Decision) Summary {
 func (s *Summary) hold(o Observation, hold *Hold) {
 	s.State, s.Message = hold.State, hold.Message
 	s.BlockedBy = append([]v1alpha1.Blocker{hold.By}, hold.Chain...)
-	if failing, ok := firstIn(o, PhaseFailing); ok && hold.State == v1alpha1.StateUpgrading {
+	if failing, ok := firstFailing(o); ok && hold.State == v1alpha1.StateUpgrading {
 		s.State, s.Stalled = v1alpha1.StateFailed, failing.Stalled
+		s.Message += aftermath(o, failing)
 	}
 	s.Stalled = s.Stalled || hold.Stalled || hold.By.Kind == v1alpha1.BlockerAddonDefinition
 }
@@ -101,7 +102,11 @@ func health(o Observation) *Finding {
 func (s *Summary) unsettled(o Observation, d Decision) {
 	if failing, ok := firstIn(o, PhaseFailing); ok {
 		s.State, s.Stalled = v1alpha1.StateFailed, failing.Stalled
-		s.Message = fmt.Sprintf("release %s fails: %s", failing.Name, failing.Message)
+		s.Message = fmt.Sprintf("release %s fails: %s", failing.Name, failing.Message) + aftermath(o, failing)
+		return
+	}
+	if late, ok := firstOverdue(o); ok {
+		s.State, s.Message = v1alpha1.StateFailed, fmt.Sprintf("release %s gets nowhere: %s", late.Name, late.Message)
 		return
 	}
 	if degraded, ok := firstIn(o, PhaseDegraded); ok {

@@ -51,6 +51,6 @@ func (r *AddonReconciler) Reconcile(ctx context.Context, addon *v1alpha1.Addon) 
 		actErr = r.act(ctx, &observation, decision)
 	}
 	result, err := r.report(ctx, observation, decision, actErr)
-	result.RequeueAfter = sooner(result.RequeueAfter, again)
+	result.RequeueAfter = sooner(sooner(result.RequeueAfter, again), r.nextDeadline(observation.Releases))
 	return settleError(result, err, actErr)
 }

@@ -61,7 +61,9 @@ func (r *AddonReconciler) writeRelease(ctx context.Context, o *addons.Observatio
 	if err != nil {
 		return err
 	}
-	written, err := apply(ctx, r.Client, live, flux.HelmRelease(release))
+	desired := flux.HelmRelease(release)
+	flux.Remember(desired, live)
+	written, err := apply(ctx, r.Client, live, desired)
 	if err != nil {
 		return err
 	}

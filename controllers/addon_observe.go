@@ -80,17 +80,26 @@ func (r *AddonReconciler) observeReleases(ctx context.Context, addon string) (ma
 }
 
 func (r *AddonReconciler) observeRelease(ctx context.Context, hr *helmv2.HelmRelease) (addons.Observed, error) {
+	sources, err := r.sources(ctx, hr)
+	if err != nil {
+		return addons.Observed{}, err
+	}
+	return r.onTime(ctx, hr, flux.Observe(hr, sources))
+}
+
+// sources reads what a release's chart comes from.
+func (r *AddonReconciler) sources(ctx context.Context, hr *helmv2.HelmRelease) (flux.Sources, error) {
 	if hr.Spec.Chart == nil {
-		return flux.Observe(hr, flux.Sources{}), nil
+		return flux.Sources{}, nil
 	}
 	chart, repository := &sourcev1.HelmChart{}, &sourcev1.HelmRepository{}
 	if err := r.get(ctx, hr.GetHelmChartName(), chart); err != nil {
-		return addons.Observed{}, err
+		return flux.Sources{}, err
 	}
 	if err := r.get(ctx, hr.Spec.Chart.Spec.SourceRef.Name, repository); err != nil {
-		return addons.Observed{}, err
+		return flux.Sources{}, err
 	}
-	return flux.Observe(hr, flux.Sources{Chart: found(chart), Repository: found(repository)}), nil
+	return flux.Sources{Chart: found(chart), Repository: found(repository)}, nil
 }
 
 // liveReleases lists the HelmReleases of our namespace as the API server has them now: a cache may not have seen yet what came or went.

@@ -22,7 +22,11 @@ const requestManager = v1alpha1.FieldManager + "-request"
 // prompt makes Flux look at releases: those that a decision names, and all of them when a person asks for it.
 func (r *AddonReconciler) prompt(ctx context.Context, o *addons.Observation, d addons.Decision) error {
 	for _, name := range slices.Sorted(maps.Keys(d.Poke)) {
-		if err := r.request(ctx, name, map[string]string{meta.ReconcileRequestAnnotation: d.Poke[name]}); err != nil {
+		annotations := map[string]string{meta.ReconcileRequestAnnotation: d.Poke[name]}
+		if o.Releases[name].ResetLost {
+			annotations[helmv2.ResetRequestAnnotation] = d.Poke[name]
+		}
+		if err := r.request(ctx, name, annotations); err != nil {
 			return err
 		}
 	}

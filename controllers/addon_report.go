@@ -31,6 +31,9 @@ func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d ad
 	addon := o.Addon
 	before := addon.DeepCopy()
 	r.fill(&addon.Status, addon, summary)
+	if actErr == nil { // or else it has not been passed on yet
+		addon.Status.LastHandledReconcileAt = addon.Annotations[meta.ReconcileRequestAnnotation]
+	}
 	if apiequality.Semantic.DeepEqual(before.Status, addon.Status) {
 		return ctrl.Result{}, nil
 	}
@@ -48,7 +51,6 @@ func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d ad
 
 func (r *AddonReconciler) fill(status *v1alpha1.AddonStatus, addon *v1alpha1.Addon, summary addons.Summary) {
 	status.ObservedGeneration = addon.Generation
-	status.LastHandledReconcileAt = addon.Annotations[meta.ReconcileRequestAnnotation]
 	status.State = summary.State
 	status.Version = summary.Version
 	status.Path = summary.Path

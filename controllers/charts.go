@@ -59,7 +59,7 @@ func (c *Charts) chart(ctx context.Context, release addons.Release) (chart *flux
 	if err != nil {
 		return nil, "", err
 	}
-	artifact, waiting := sources.Fetched()
+	artifact, waiting := sources.Fetched(c.Clock.Now())
 	if artifact == nil || c.unread.last(sources.Chart.Name, unreadAfter, c.Clock.Now()) {
 		return nil, waiting, nil
 	}

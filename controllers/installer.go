@@ -85,6 +85,9 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 	if !in.heldBack() {
 		applyErr = r.apply(ctx, in)
 	}
+	if applyErr == nil {
+		applyErr = r.passOn(ctx, in)
+	}
 	result, err := r.report(ctx, in, applyErr)
 	return settleError(result, err, applyErr)
 }

@@ -41,7 +41,7 @@ func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 			return err
 		}
 	}
-	return r.passOn(ctx, in, names)
+	return nil
 }
 
 // pin ties Addons to the definitions that they run by, before anybody is shown a plan that rests on them.
@@ -57,19 +57,19 @@ func (r *InstallerReconciler) pin(ctx context.Context, in intent) error {
 	return nil
 }
 
-// passOn hands a request to reconcile now to every Addon, once. It is not part of what is applied: an Addon can be asked by itself
-// later.
-func (r *InstallerReconciler) passOn(ctx context.Context, in intent, names []string) error {
+// passOn hands a request to reconcile now to every Addon that is there, once. It is not part of what is applied: an Addon can be asked by
+// itself later. A new one needs none, and a plan that waits does not keep what runs from a fresh start.
+func (r *InstallerReconciler) passOn(ctx context.Context, in intent) error {
 	token := in.installer.Annotations[meta.ReconcileRequestAnnotation]
 	if token == "" || token == in.installer.Status.LastHandledReconcileAt {
 		return nil
 	}
-	for _, name := range names {
-		addon := &v1alpha1.Addon{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, owned := range in.owned() {
+		addon := &v1alpha1.Addon{ObjectMeta: metav1.ObjectMeta{Name: owned.Name}}
 		patch := client.MergeFrom(addon.DeepCopy())
 		addon.Annotations = map[string]string{meta.ReconcileRequestAnnotation: token}
 		if err := r.Client.Patch(ctx, addon, patch, client.FieldOwner(requestManager)); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("passing the request on to Addon %s: %w", name, err)
+			return fmt.Errorf("passing the request on to Addon %s: %w", owned.Name, err)
 		}
 	}
 	return nil

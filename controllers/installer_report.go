@@ -25,7 +25,9 @@ func (r *InstallerReconciler) report(ctx context.Context, in intent, applyErr er
 	before := installer.DeepCopy()
 	status := &installer.Status
 	status.ObservedGeneration = installer.Generation
-	status.LastHandledReconcileAt = installer.Annotations[meta.ReconcileRequestAnnotation]
+	if applyErr == nil { // or else it has not been passed on yet
+		status.LastHandledReconcileAt = installer.Annotations[meta.ReconcileRequestAnnotation]
+	}
 	status.Plan = plan(in)
 	if in.heldBack() {
 		status.Approved = in.approval.Record

@@ -47,8 +47,9 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 		o.DependsOn = append(o.DependsOn, dependency.Name)
 	}
 	r := report{hr: hr, sources: sources, history: newestFirst(hr.Status.History)}
+	o.ChartVersion, o.Revision = r.running()
 	if snapshot := r.deployed(); snapshot != nil {
-		o.ChartVersion, o.Revision, o.ValuesDigest = snapshot.ChartVersion, int64(snapshot.Version), snapshot.ConfigDigest
+		o.ValuesDigest = snapshot.ConfigDigest
 	}
 	if len(r.history) > 0 {
 		o.Chart, o.TargetNamespace = r.history[0].ChartName, r.history[0].Namespace
@@ -60,6 +61,9 @@ func Observe(hr *helmv2.HelmRelease, sources Sources) addons.Observed {
 	ready := r.condition(meta.ReadyCondition)
 	o.Stale = o.Phase == addons.PhaseDegraded && ready.Status == metav1.ConditionFalse && r.failedBefore(ready)
 	o.Stalled = (o.Phase == addons.PhaseFailing || o.Phase == addons.PhaseDegraded) && r.isTrue(meta.StalledCondition)
+	o.RolledBack = o.Phase == addons.PhaseFailing && r.rolledBack()
+	o.ResetLost = r.resetLost()
+	o.Deadline, o.Late = r.deadline(o.Phase)
 	return o
 }
 
@@ -85,6 +89,15 @@ func (r report) deployed() *helmv2.Snapshot {
 		}
 	}
 	return nil
+}
+
+// running is the deployed chart version and its revision, as far as that is known; empty and 0 when none is.
+func (r report) running() (chartVersion string, revision int64) {
+	if snapshot := r.deployed(); snapshot != nil {
+		return snapshot.ChartVersion, int64(snapshot.Version)
+	}
+	version, number := r.remembered()
+	return version, int64(number)
 }
 
 func (r report) condition(kind string) *metav1.Condition {

@@ -13,15 +13,17 @@ import (
 // ourVersion is all that TrimOwnership keeps of a HelmRelease whose chart version is the operator's.
 const ourVersion = `{"f:spec":{"f:chart":{"f:spec":{"f:version":{}}}}}`
 
-// TrimOwnership drops from the managed fields of a HelmRelease, in place, what Observe does not read.
+// TrimOwnership drops from the managed fields of a HelmRelease, in place, what Observe does not read: it leaves one entry, of when somebody
+// but Flux changed it last, and of the chart version if that is the operator's.
 func TrimOwnership(hr *helmv2.HelmRelease) {
-	switch {
-	case hr.Spec.Suspend: // who did that is of interest
-	case askedByUs(hr):
-		hr.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: v1alpha1.FieldManager, FieldsV1: metav1.NewFieldsV1(ourVersion)}}
-	default:
-		hr.ManagedFields = nil
+	if hr.Spec.Suspend || len(hr.ManagedFields) == 0 { // who suspended it is of interest
+		return
 	}
+	kept := metav1.ManagedFieldsEntry{Time: new(metav1.NewTime(report{hr: hr}.changedAt()))}
+	if askedByUs(hr) {
+		kept.Manager, kept.FieldsV1 = v1alpha1.FieldManager, metav1.NewFieldsV1(ourVersion)
+	}
+	hr.ManagedFields = []metav1.ManagedFieldsEntry{kept}
 }
 
 // askedByUs says whether the chart version in a HelmRelease is the operator's: whoever changes a field takes it away from its owner.

@@ -3,6 +3,7 @@ package flux
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/meta"
@@ -43,11 +44,15 @@ func PreflightName(r addons.Release) string {
 }
 
 // Fetched is where source-controller serves the package of the sources' chart, or else what is still waited for.
-func (s Sources) Fetched() (artifact *meta.Artifact, waiting string) {
+func (s Sources) Fetched(now time.Time) (artifact *meta.Artifact, waiting string) {
 	if s.Chart.Status.ObservedGeneration == s.Chart.Generation && s.Chart.Status.Artifact != nil {
 		return s.Chart.Status.Artifact, ""
 	}
-	return nil, cmp.Or(s.failure(s.Chart.Spec.SourceRef.Name), unfetched)
+	waiting = unfetched
+	if since := s.Chart.CreationTimestamp.Time; !since.IsZero() && now.Sub(since) >= fetchWithin {
+		waiting = s.unfetched()
+	}
+	return nil, cmp.Or(s.failure(s.Chart.Spec.SourceRef.Name), waiting)
 }
 
 // AsksFor says whether a HelmRelease asks for the release's chart in its version. One that is not there asks for nothing.
