@@ -44,7 +44,7 @@ func sameSpec(desired, live *helmv2.HelmRelease) bool {
 // remembered is what was deployed according to Remember, where the history names nothing. Once Helm's revisions begin anew, as
 // after somebody uninstalled the release, that is over.
 func (r report) remembered() (chartVersion string, revision int) {
-	if r.hr.DeletionTimestamp != nil || r.hr.Status.LastAttemptedReleaseAction != helmv2.ReleaseActionUpgrade {
+	if r.hr.DeletionTimestamp != nil {
 		return "", 0
 	}
 	if _, err := fmt.Sscanf(r.hr.Annotations[annotationDeployed], "v%d %s", &revision, &chartVersion); err != nil {
