@@ -22,6 +22,7 @@ func (c *cluster) disturbances() map[string]func(*rapid.T) {
 		"close and pass":    c.drawCheck(c.closeAndPass),
 		"approve":           c.drawInstaller(func(_ *rapid.T, i *v1alpha1.Installer) { c.approve(i) }),
 		"allow":             c.drawAddon(func(_ *rapid.T, name string) { c.allow(name) }),
+		"helm-controller":   func(*rapid.T) { c.killFlux() },
 		"suspend or resume": c.drawRelease(func(_ *rapid.T, r *helmRelease) { toggleSuspension(r) }),
 		"delete":            c.drawRelease(func(_ *rapid.T, r *helmRelease) { c.delete(r) }),
 		"delete by force":   c.drawRelease(func(_ *rapid.T, r *helmRelease) { delete(c.releases, r.name) }),

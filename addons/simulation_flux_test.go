@@ -25,18 +25,20 @@ type helmRelease struct {
 	deleting    bool
 	assumed     bool // Flux found nothing to uninstall
 
-	history   bool // Helm has tried something
-	installed identity
-	deployed  string
-	revision  int64
-	working   bool // Flux is at work on workOn
-	workOn    string
-	workFor   identity
-	workOf    int
-	attempted int // generation of the last finished attempt
-	failed    bool
-	waiting   int    // generation that was found to wait for others
-	looked    string // the last request at which it was found so
+	history    bool // Helm has tried something
+	installed  identity
+	deployed   string
+	revision   int64
+	working    bool // Flux is at work on workOn
+	workOn     string
+	workFor    identity
+	workOf     int
+	attempted  int // generation of the last finished attempt
+	failed     bool
+	remembered string // deployed when the spec was last changed, if anything was
+	forgotten  bool   // helm-controller died at work, and its history names nothing deployed until it succeeds
+	waiting    int    // generation that was found to wait for others
+	looked     string // the last request at which it was found so
 }
 
 // identity is what Flux cannot change of a release but by reinstalling it.
@@ -72,11 +74,19 @@ func (r *helmRelease) uninstall() Uninstall {
 	}
 }
 
+// known is what the operator takes for deployed.
+func (r *helmRelease) known() string {
+	if r.forgotten && !r.deleting {
+		return r.remembered
+	}
+	return r.deployed
+}
+
 func (r *helmRelease) observe() Observed {
 	return Observed{
 		Name: r.name, UID: r.uid, Namespace: r.askedFor.namespace, AskedChart: r.askedFor.chart, Phase: r.phase(), SuspendedBy: r.suspendedBy,
 		Chart: r.installed.chart, TargetNamespace: r.installed.namespace,
-		AskedVersion: r.asked, ChartVersion: r.deployed, Revision: r.revision, DependsOn: r.dependsOn,
+		AskedVersion: r.asked, ChartVersion: r.known(), Revision: r.revision, DependsOn: r.dependsOn,
 		Requested: r.requested, Handled: r.handled, Uninstall: r.uninstall(),
 		Token:   fmt.Sprintf("%d.%d", r.generation, r.revision),
 		Message: messages[r.phase()],
@@ -117,13 +127,34 @@ func (c *cluster) flux(r *helmRelease, succeed bool) bool {
 // finish ends an attempt. One at another chart or namespace than the installed ones uninstalls those first.
 func (c *cluster) finish(r *helmRelease, succeed bool) {
 	if r.installed != r.workFor {
-		r.deployed, r.revision = "", 0
+		r.deployed, r.revision, r.forgotten = "", 0, false
 	}
 	r.working, r.attempted, r.failed, r.history, r.installed = false, r.workOf, !succeed, true, r.workFor
 	c.records[r.name] = true
 	if succeed {
-		r.deployed = r.workOn
+		r.deployed, r.forgotten = r.workOn, false
 		r.revision++
+	}
+}
+
+// killFlux lets helm-controller begin what there is to do, and die of it. What it goes on with then has no history.
+func (c *cluster) killFlux() {
+	c.lookAtAll()
+	for _, name := range sortedKeys(c.releases) {
+		r := c.releases[name]
+		if !r.deleting && !r.working {
+			c.flux(r, true)
+		}
+		r.forgotten = r.forgotten || r.working
+	}
+	c.lookAtAll()
+}
+
+func (c *cluster) lookAtAll() {
+	for _, name := range sortedKeys(c.addons) {
+		if c.addons[name] != nil {
+			c.addonPass(name, 100)
+		}
 	}
 }
 
@@ -165,11 +196,22 @@ func (c *cluster) write(release Release, version string) bool {
 	c.checkWrite(live, release)
 	if live.spec != spec {
 		live.generation++
+		live.remember(identityOf(release))
 	}
 	live.spec, live.asked, live.askedFor, live.dependsOn = spec, release.ChartVersion, identityOf(release), release.DependsOn
 	live.addon, live.installer, live.ours = release.Addon, release.Installer, true
 	c.target[live.addon] = version
 	return true
+}
+
+// remember models what is taken down on a HelmRelease whose spec changes.
+func (r *helmRelease) remember(next identity) {
+	switch {
+	case r.askedFor != next:
+		r.remembered = ""
+	case !r.forgotten && r.deployed != "":
+		r.remembered = r.deployed
+	}
 }
 
 func (c *cluster) poke(name, token string) bool {

@@ -170,7 +170,7 @@ func (c *cluster) checkHop(o Observation, d Decision) {
 		return live != nil && !live.deleting && live.addon == name && live.asked != r.ChartVersion
 	})
 	switch {
-	case len(d.Write) > 0 && !anyDeployed(o.Releases):
+	case len(d.Write) > 0 && !c.deployed(name):
 		c.checkRequired(o, d.Version)
 		c.checkInstall(o)
 		c.checkNeeded(name, d.Version)
@@ -191,6 +191,16 @@ func (c *cluster) checkHop(o Observation, d Decision) {
 		c.checkDependencies(o, d.Version)
 		c.checkNeeded(name, d.Version)
 	}
+}
+
+// deployed says whether anything of an add-on is, whatever the operator knows of it.
+func (c *cluster) deployed(addon string) bool {
+	for _, live := range c.releases {
+		if live.addon == addon && live.deployed != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // checkInstall checks a first install: nothing of the add-on is there yet, or it is on its way out.

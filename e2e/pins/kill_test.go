@@ -17,6 +17,7 @@ import (
 
 	"github.com/kurlsh/addon-operator/addons"
 	"github.com/kurlsh/addon-operator/e2e/cluster"
+	"github.com/kurlsh/addon-operator/flux"
 )
 
 // TestControllersDie has a cluster of its own, whose controllers it ends.
@@ -136,23 +137,29 @@ func checkRecovery(t *testing.T, moments []moment, d death) {
 	assert.Equal(t, d.install != "failed", unlocked)
 }
 
-// When the upgrade that follows on helm-controller's death fails, nothing in the history is deployed, and flux.Observe knows of no running
-// version, though Helm's storage has one.
+// When the upgrade that follows on helm-controller's death fails, nothing in the history is deployed, though Helm's storage has what was.
+// flux.Observe knows of it only from what flux.Remember took down. While that upgrade runs, Flux calls its last action what it was before.
 func failAfterDeath(t *testing.T, w *world) {
 	t.Helper()
 	s := w.start(t, w.release(t, "doomed", "hooks", "1.0.0", ""))
 	s.awaitSettled(t)
-	s.apply(t, w.release(t, "doomed", "hooks", "2.0.0", hold))
+	before := s.get(t)
+	s.apply(t, w.release(t, "doomed", "hooks", "2.0.0", hold), func(hr *helmv2.HelmRelease) {
+		flux.Remember(hr, before)
+	})
 	run := s.awaitHeld(t)
 	require.NoError(t, w.cluster.Kill(t.Context(), cluster.HelmController))
 	require.NoError(t, w.cluster.Restart(t.Context(), cluster.HelmController))
 	s.awaitHeld(t, run)
+	m := s.await(t, "without a history", func(m moment) bool { return len(m.Status.History) == 0 })
+	assert.Equal(t, helmv2.ReleaseActionInstall, m.Status.LastAttemptedReleaseAction)
 	s.failHook(t)
-	m := s.await(t, "failed", notedFailure)
+	m = s.await(t, "failed", notedFailure)
 	assert.Equal(t, []string{"v3 failed 2.0.0"}, m.history())
 	assert.Equal(t, []string{"v3 failed", "v2 failed", "v1 deployed"}, s.stored(t))
 	assert.Equal(t, addons.PhaseFailing, m.seen.Phase)
-	assert.Empty(t, m.seen.ChartVersion)
+	assert.Equal(t, "1.0.0", m.seen.ChartVersion)
+	assert.Equal(t, int64(1), m.seen.Revision)
 }
 
 // loss is a way for charts to stay away after source-controller lost its storage.
