@@ -71,8 +71,8 @@ func TestCRDsOfAFailedUpgradeAreSaidToBeNew(t *testing.T) {
 	assert.Equal(t, "1.0.0", s.addon(t, "ledger-a").Status.Version)
 }
 
-// closed refuses every change of a ConfigMap in the story's namespace, as a webhook does whose server is away.
-func (s *story) closed() (open func()) {
+// closed refuses every change of a kind in the story's namespace, as a webhook does whose server is away.
+func (s *story) closed(group, resource string) (open func()) {
 	s.t.Helper()
 	webhook := `
 apiVersion: admissionregistration.k8s.io/v1
@@ -85,12 +85,17 @@ webhooks:
   failurePolicy: Fail
   clientConfig: {url: "https://127.0.0.1:1/"}
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + s.name + `}}
-  rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE, UPDATE, DELETE]}]
+  rules: [{apiGroups: ["` + group + `"], apiVersions: [v1], resources: [` + resource + `], operations: [CREATE, UPDATE, DELETE]}]
 `
 	_, err := s.kubectl(webhook, "apply", "-f", "-")
 	require.NoError(s.t, err)
+	probe := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: probe, namespace: " + s.name + "}"
+	if group == "apps" {
+		probe = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: probe, namespace: " + s.name + "}\n" +
+			"spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: simulated.invalid/a}]}}}"
+	}
 	s.eventually("it is closed", func(t *assert.CollectT) {
-		_, err := s.kubectl("", "create", "configmap", s.name+"-probe", "-n", s.name, "--dry-run=server")
+		_, err := s.kubectl(probe, "apply", "--dry-run=server", "-f", "-")
 		assert.ErrorContains(t, err, "away.example.com")
 	})
 	open = func() {
@@ -127,7 +132,7 @@ func TestARequestStartsWhatWasGivenUpAfreshOnce(t *testing.T) {
 	s.define("afresh-a", "tiny", hops, onFailure(v1alpha1.FailureRollback))
 	s.install(`{addons: [{name: afresh-a, version: 1.0.0}]}`)
 	s.installerReady()
-	open := s.closed()
+	open := s.closed("", "configmaps")
 	defer open()
 	s.install(`{addons: [{name: afresh-a}]}`)
 	s.says("afresh-a", v1alpha1.StateFailed, "away.example.com")
@@ -158,7 +163,7 @@ func TestWhatIsRetriedRecoversByItselfOnceTheCauseHasGone(t *testing.T) {
 	s.define("away-a", "tiny", hops)
 	s.install(`{addons: [{name: away-a, version: 1.0.0}]}`)
 	s.installerReady()
-	open := s.closed()
+	open := s.closed("", "configmaps")
 	defer open()
 	s.install(`{addons: [{name: away-a}]}`)
 	s.says("away-a", v1alpha1.StateFailed, "away.example.com")
@@ -175,7 +180,7 @@ func TestARolledBackFirstInstallIsStartedAfreshOnRequest(t *testing.T) {
 	s.define("no-target-a", "tiny", onFailure(v1alpha1.FailureRollback), timeout(30*time.Second))
 	_, err := s.kubectl("", "create", "namespace", "no-target")
 	require.NoError(t, err)
-	open := s.closed()
+	open := s.closed("", "configmaps")
 	defer open()
 	s.install(`{addons: [{name: no-target-a}]}`)
 	s.says("no-target-a", v1alpha1.StateFailed, "away.example.com")
@@ -185,5 +190,47 @@ func TestARolledBackFirstInstallIsStartedAfreshOnRequest(t *testing.T) {
 
 	open()
 	s.request("addon", "no-target-a", "two")
+	s.installerReady()
+}
+
+// Flux waits longer and longer before it asks again for what it could not fetch, up to a quarter of an hour; a request is heard at once.
+func TestARequestFetchesFromARepositoryThatIsBack(t *testing.T) {
+	s := beside(t, "back")
+	charts, err := s.ServeCharts(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, charts.HTTP.Down())
+	s.define("back-a", "tiny", from(charts.HTTPURL()))
+	s.install(`{addons: [{name: back-a}]}`)
+	s.says("back-a", v1alpha1.StateFailed, charts.HTTPURL(), "connection refused")
+	started := time.Now()
+	s.eventually("Flux takes its time", func(t *assert.CollectT) { assert.Greater(t, time.Since(started), time.Minute) })
+
+	require.NoError(t, charts.HTTP.Up())
+	s.request("installer", "back", "now")
+	asked := time.Now()
+	s.installerReady()
+	t.Logf("ready %s after the request", time.Since(asked))
+	assert.Less(t, time.Since(asked), 30*time.Second)
+}
+
+// A rollback that fails is not called one, and a request makes it good.
+func TestAFailedRollbackIsNotTakenForOne(t *testing.T) {
+	s := beside(t, "stuck")
+	s.define("stuck-a", "never-ready", hops, onFailure(v1alpha1.FailureRollback), timeout(15*time.Second))
+	s.install(`{addons: [{name: stuck-a, version: 1.0.0, values: {fixed: true}}]}`)
+	s.installerReady()
+	recorded := s.record()
+	s.install(`{addons: [{name: stuck-a}]}`)
+	s.requireSeen(recorded, "began stuck-a 1.1.0")
+	open := s.closed("apps", "deployments")
+	defer open()
+	s.says("stuck-a", v1alpha1.StateFailed, "Helm rollback to previous release", "1.0.0 failed", "away.example.com")
+	s.stalled("stuck-a")
+	assert.NotContains(t, message(s.addon(t, "stuck-a").Status.Conditions), "runs as before")
+
+	open()
+	s.request("addon", "stuck-a", "now")
+	s.says("stuck-a", v1alpha1.StateFailed, "not ready within 15s", "so chart 1.0.0 runs as before", tryAgain)
+	s.install(`{addons: [{name: stuck-a, values: {fixed: true}}]}`)
 	s.installerReady()
 }

@@ -25,20 +25,19 @@ func (w *world) rolledBack(t *testing.T, name, chart, version, values string) ad
 }
 
 // A failed upgrade of a release that is to be rolled back ends at once: the old version is deployed as a new revision, Flux is stalled for
-// RetriesExceeded, and looks at it no more. Ready quotes the rollback; the cause is in Released. A plain request changes nothing; one with
-// a reset is one more upgrade and rollback.
+// RetriesExceeded, and looks at it no more. Its conditions say so a moment before its history does. Ready quotes the rollback; the cause is
+// in Released. A plain request changes nothing; one with a reset is one more upgrade and rollback.
 func TestARollbackStallsUntilAReset(t *testing.T) {
 	w := share(t)
 	s := w.start(t, w.rolledBack(t, "rollback", "hooks", "1.0.0", ""))
 	s.awaitSettled(t)
 	s.apply(t, w.rolledBack(t, "rollback", "hooks", "1.1.0", fail))
-	m := s.await(t, "stalled", stalledFor("RetriesExceeded"))
+	m := s.await(t, "stalled", func(m moment) bool { return stalledFor("RetriesExceeded")(m) && m.observed() })
 	assert.Equal(t, "False", m.ready())
 	assert.Equal(t, helmv2.RollbackSucceededReason, m.condition(meta.ReadyCondition).Reason)
 	assert.Equal(t, metav1.ConditionTrue, m.condition(helmv2.RemediatedCondition).Status)
 	assert.Equal(t, helmv2.UpgradeFailedReason, m.condition(helmv2.ReleasedCondition).Reason)
 	assert.Equal(t, "v3 deployed 1.0.0", m.history()[0])
-	assert.True(t, m.observed())
 	assert.Equal(t, addons.PhaseFailing, m.seen.Phase)
 	assert.True(t, m.seen.RolledBack)
 	assert.True(t, m.seen.Stalled)
