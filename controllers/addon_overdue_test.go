@@ -14,18 +14,18 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// reconcile lets one Addon be worked on, and returns when it is to be looked at again.
-func (s *stage) reconcile(name string) time.Duration {
+// workOnApp lets the Addon app be worked on, and returns when it is to be looked at again.
+func (s *stage) workOnApp() time.Duration {
 	s.Helper()
 	s.catchUp()
-	result, err := s.addon.Reconcile(s.ctx, get(s, name, &v1alpha1.Addon{}))
+	result, err := s.addon.Reconcile(s.ctx, get(s, "app", &v1alpha1.Addon{}))
 	require.NoError(s, err)
 	return result.RequeueAfter
 }
 
-func (s *stage) says(name string) string {
+func (s *stage) appSays() string {
 	s.Helper()
-	return readyMessage(get(s, name, &v1alpha1.Addon{}))
+	return readyMessage(get(s, "app", &v1alpha1.Addon{}))
 }
 
 func TestAnAddonSaysWhenFluxIsLate(t *testing.T) {
@@ -33,29 +33,29 @@ func TestAnAddonSaysWhenFluxIsLate(t *testing.T) {
 	s.apply(installer("default", wanted("app", "1.0.0"), wanted("other", "1.0.0")))
 	s.settle()
 	s.clock.SetTime(time.Now())
-	again := s.reconcile("app")
+	again := s.workOnApp()
 	assert.Greater(t, again, time.Minute, "it is looked at when it may be late")
 	assert.LessOrEqual(t, again, 2*time.Minute)
 	assert.Equal(t, v1alpha1.StateInstalling, s.state("app"))
 
 	s.playWork("other", "Running 'install' action with timeout of 5m0s")
 	s.clock.Step(3 * time.Minute)
-	assert.Equal(t, time.Minute, s.reconcile("app"))
+	assert.Equal(t, time.Minute, s.workOnApp())
 	assert.Equal(t, v1alpha1.StateInstalling, s.state("app"))
-	assert.Contains(t, s.says("app"), "queued in helm-controller")
+	assert.Contains(t, s.appSays(), "queued in helm-controller")
 
 	s.playWork("other", "Fulfilling prerequisites")
 	s.clock.Step(progressInterval)
-	assert.Zero(t, s.reconcile("app"), "nothing but news changes it")
+	assert.Zero(t, s.workOnApp(), "nothing but news changes it")
 	assert.Equal(t, v1alpha1.StateFailed, s.state("app"))
-	assert.Contains(t, s.says("app"), "kubectl logs -n flux-system deployment/helm-controller")
+	assert.Contains(t, s.appSays(), "kubectl logs -n flux-system deployment/helm-controller")
 	written := get(s, "app", &v1alpha1.Addon{}).ResourceVersion
 	s.clock.Step(time.Hour)
-	s.reconcile("app")
+	s.workOnApp()
 	assert.Equal(t, written, get(s, "app", &v1alpha1.Addon{}).ResourceVersion, "it is said once")
 
 	s.playFlux("app")
-	assert.Zero(t, s.reconcile("app"))
+	assert.Zero(t, s.workOnApp())
 	assert.Equal(t, v1alpha1.StateReady, s.state("app"))
 }
 
@@ -78,9 +78,9 @@ func TestARemovalSaysWhenFluxIsLate(t *testing.T) {
 	s.apply(installer("default", wanted("other", "1.0.0"), wanted("third", "1.0.0")))
 	s.settle()
 	s.clock.SetTime(time.Now())
-	assert.Greater(t, s.reconcile("app"), 11*time.Minute)
+	assert.Greater(t, s.workOnApp(), 11*time.Minute)
 	s.clock.Step(12 * time.Minute)
-	assert.Zero(t, s.reconcile("app"))
+	assert.Zero(t, s.workOnApp())
 	assert.Equal(t, v1alpha1.StateRemoving, s.state("app"))
-	assert.Contains(t, s.says("app"), "kubectl describe helmrelease app -n kurl-addons")
+	assert.Contains(t, s.appSays(), "kubectl describe helmrelease app -n kurl-addons")
 }

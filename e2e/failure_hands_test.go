@@ -20,7 +20,7 @@ import (
 func TestAHopThatFailsAfterHelmControllerDiedIsNotSkipped(t *testing.T) {
 	s := before(t, "doomed")
 	recorded := s.record()
-	s.define("doomed-a", "hooks", versions("1.0.0", "1.1.0", "2.0.0"), at("1.1.0", `{hook: {hold: true}}`))
+	s.define("doomed-a", "hooks", versions("1.0.0", "1.1.0", "2.0.0"), at110(`{hook: {hold: true}}`))
 	s.install(`{addons: [{name: doomed-a, version: 1.0.0}]}`)
 	s.installerReady()
 	s.install(`{addons: [{name: doomed-a}]}`)
@@ -40,7 +40,7 @@ func TestAHopThatFailsAfterHelmControllerDiedIsNotSkipped(t *testing.T) {
 	assert.Equal(t, []string{"1.1.0", "2.0.0"}, addon.Status.Path)
 	assert.Equal(t, "1.1.0", s.helmRelease(t, "doomed-a").Spec.Chart.Spec.Version)
 
-	s.redefine("doomed-a", "hooks", versions("1.0.0", "1.1.0", "1.1.1", "2.0.0"), at("1.1.0", fails))
+	s.redefine("doomed-a", "hooks", versions("1.0.0", "1.1.0", "1.1.1", "2.0.0"), at110(fails))
 	s.installerReady()
 	s.requireSeen(recorded, "running doomed-a 1.0.0", "asked doomed-a 1.1.0", "asked doomed-a 1.1.1", "running doomed-a 1.1.1", "asked doomed-a 2.0.0", "running doomed-a 2.0.0")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,10 +15,10 @@ import (
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
 
-// at gives a version values of its own.
-func at(version, text string) trait {
+// at110 gives version 1.1.0 values of its own.
+func at110(text string) trait {
 	return func(def *v1alpha1.AddonDefinition) {
-		i := slices.IndexFunc(def.Spec.Versions, func(v v1alpha1.VersionDefinition) bool { return v.Version == version })
+		i := slices.IndexFunc(def.Spec.Versions, func(v v1alpha1.VersionDefinition) bool { return v.Version == "1.1.0" })
 		for name, release := range def.Spec.Versions[i].Releases {
 			release.Values = values(text)
 			def.Spec.Versions[i].Releases[name] = release
@@ -33,7 +34,7 @@ func TestAFailedHopStartsNoOtherUntilAFixedVersionIsListed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := beside(t, "fail-"+name)
 			addon, dependent := s.name+"-a", s.name+"-b"
-			s.define(addon, "hooks", versions("1.0.0", "1.1.0", "2.0.0"), at("1.1.0", fails), onFailure(policy))
+			s.define(addon, "hooks", versions("1.0.0", "1.1.0", "2.0.0"), at110(fails), onFailure(policy))
 			s.define(dependent, "tiny", versions("1.0.0", "1.1.0"), requires(addon))
 			s.install(`{addons: [{name: ` + addon + `, version: 1.0.0}, {name: ` + dependent + `, version: 1.0.0}]}`)
 			s.installerReady()
@@ -48,7 +49,7 @@ func TestAFailedHopStartsNoOtherUntilAFixedVersionIsListed(t *testing.T) {
 			assert.Equal(t, "1.0.0", s.addon(t, addon).Status.Version)
 			s.says(dependent, v1alpha1.StateBlocked, addon, "pre-upgrade hook")
 
-			s.redefine(addon, "hooks", versions("1.0.0", "1.1.0", "1.1.1", "2.0.0"), at("1.1.0", fails), onFailure(policy))
+			s.redefine(addon, "hooks", versions("1.0.0", "1.1.0", "1.1.1", "2.0.0"), at110(fails), onFailure(policy))
 			s.installerReady()
 			s.requireSeen(recorded, "asked "+addon+" 1.1.0", "asked "+addon+" 1.1.1", "running "+addon+" 1.1.1", "asked "+addon+" 2.0.0",
 				"running "+addon+" 2.0.0", "asked "+dependent+" 1.1.0", "running "+dependent+" 1.1.0")
@@ -59,7 +60,7 @@ func TestAFailedHopStartsNoOtherUntilAFixedVersionIsListed(t *testing.T) {
 
 func TestCRDsOfAFailedUpgradeAreSaidToBeNew(t *testing.T) {
 	s := beside(t, "ledger")
-	s.define("ledger-a", "ledger", hops, at("1.1.0", `{replicas: -1}`), onFailure(v1alpha1.FailureRollback))
+	s.define("ledger-a", "ledger", hops, at110(`{replicas: -1}`), onFailure(v1alpha1.FailureRollback))
 	s.install(`{addons: [{name: ledger-a, version: 1.0.0}]}`)
 	s.installerReady()
 
@@ -105,9 +106,9 @@ webhooks:
 	return open
 }
 
-// revision is that of the newest Helm release in the history.
-func (s *story) revision(t require.TestingT, name string) int {
-	if latest := s.helmRelease(t, name).Status.History.Latest(); latest != nil {
+// revision is that of the newest Helm release in a history.
+func revision(hr *helmv2.HelmRelease) int {
+	if latest := hr.Status.History.Latest(); latest != nil {
 		return latest.Version
 	}
 	return 0
@@ -138,18 +139,18 @@ func TestARequestStartsWhatWasGivenUpAfreshOnce(t *testing.T) {
 	s.says("afresh-a", v1alpha1.StateFailed, "away.example.com")
 	s.stalled("afresh-a")
 
-	before := s.revision(t, "afresh-a")
+	before := revision(s.helmRelease(t, "afresh-a"))
 	for i, ask := range [][]string{{"addon", "afresh-a", "one"}, {"installer", "afresh", "two"}} {
 		s.request(ask[0], ask[1], ask[2])
-		s.eventually("it was tried again", func(t *assert.CollectT) { assert.Greater(t, s.revision(t, "afresh-a"), before+2*i) })
+		s.eventually("it was tried again", func(t *assert.CollectT) { assert.Greater(t, revision(s.helmRelease(t, "afresh-a")), before+2*i) })
 		s.eventually("Flux is done with it", func(t *assert.CollectT) {
 			hr := s.helmRelease(t, "afresh-a")
 			assert.Equal(t, ask[2], hr.Status.LastHandledResetAt)
 			assert.Equal(t, ask[2], hr.Status.LastHandledReconcileAt)
 		})
 		s.stalled("afresh-a")
-		t.Logf("revision %d after %d requests", s.revision(t, "afresh-a"), i+1)
-		assert.Equal(t, before+2*(i+1), s.revision(t, "afresh-a"), "an upgrade, and its rollback")
+		t.Logf("revision %d after %d requests", revision(s.helmRelease(t, "afresh-a")), i+1)
+		assert.Equal(t, before+2*(i+1), revision(s.helmRelease(t, "afresh-a")), "an upgrade, and its rollback")
 	}
 
 	open()
