@@ -34,6 +34,22 @@ func (p *planner) awaitedByInstall(addon *Resolved) string {
 			return fmt.Sprintf("waits until add-on %q has gone: %s", name, cause)
 		}
 	}
+	return p.awaitedByOptional(addon.Name, addon.Spec.Version)
+}
+
+// awaitedByOptional says which add-on that runs has to move before a new one comes: it gets on without that one, but not with this version.
+func (p *planner) awaitedByOptional(name, version string) string {
+	for _, other := range p.world.Addons {
+		def, err := p.world.Catalog.Get(other.Name)
+		if err != nil || !slices.ContainsFunc(def.Spec.Requires, func(r v1alpha1.Requirement) bool { return r.Addon == name && r.Optional }) {
+			continue
+		}
+		for _, need := range NeedsAt(def, p.running[other.Name], name) {
+			if !allows(need.Range, version) {
+				return newLimits(Limits{Needs: []Need{need}}).checkNeeds(version).Error()
+			}
+		}
+	}
 	return ""
 }
 

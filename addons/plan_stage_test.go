@@ -54,6 +54,12 @@ func TestAnAddOnMovesInStagesWhereOthersNeedIt(t *testing.T) {
 			app: app, there: []string{"base@1.0.0"}, running: map[string]string{"base": "1.0.0"},
 			now: map[string]string{"base": "1.3.0", "app": "1.2.0"},
 		},
+		"a new one waits for what gets on without it, but not with it": {
+			app:   define("app", versions("1.0.0", "1.1.0"), needs(v1alpha1.Requirement{Addon: "base", Optional: true}), demanding("1.0.0", "<1.2")),
+			there: []string{"app@1.0.0"}, running: map[string]string{"app": "1.0.0"},
+			now:   map[string]string{"app": "1.1.0"},
+			waits: map[string]string{"base": `add-on "app" runs 1.0.0 and needs this one at <1.2, which 1.3.0 is not`},
+		},
 		"what is not to move keeps it": {
 			app: idle, there: []string{"base@1.0.0", "app@1.0.0"}, running: map[string]string{"base": "1.0.0", "app": "1.0.0"},
 		},

@@ -171,9 +171,8 @@ func (c *cluster) checkHop(o Observation, d Decision) {
 	})
 	switch {
 	case len(d.Write) > 0 && !c.deployed(name):
-		c.checkRequired(o, d.Version)
+		c.checkRequired(o, d.Version) // what runs and needs it otherwise does without it as it is
 		c.checkInstall(o)
-		c.checkNeeded(name, d.Version)
 	case moves && d.Version != before:
 		to := slices.Index(versionNames(o.Definition.Spec.Versions), d.Version)
 		_, failing := firstIn(o, PhaseFailing)
