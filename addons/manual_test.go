@@ -44,8 +44,8 @@ func (m *manor) plan() Plan {
 // pass does what the operator does, and returns what has to be approved.
 func (m *manor) pass() Approval {
 	plan := m.plan()
-	if len(plan.Pins) > 0 {
-		m.write(plan.Pins)
+	if len(plan.Keeps) > 0 {
+		m.write(plan.Keeps)
 		plan = m.plan()
 	}
 	approval := Approve(m.installer, plan)
@@ -116,6 +116,25 @@ func TestNothingIsWrittenBeforeItIsApproved(t *testing.T) {
 	assert.Equal(t, "1.0.0", m.addons["a"].Spec.Version)
 	m.list("a@1.0.0", "b")
 	assert.Empty(t, m.pass().Required, "there is nothing to approve any more")
+}
+
+// Who lists an add-on again before it has gone need not wait for anybody's approval.
+func TestARemovalIsTakenBackWithoutApproval(t *testing.T) {
+	t.Parallel()
+	m := newManor(t, define("a", versions("1.0.0", "1.1.0")), define("b"))
+	m.list("a@1.0.0", "b")
+	m.pass()
+	m.approve()
+	m.requireApproved()
+	m.list("b")
+	m.pass()
+	m.approve()
+	m.pass()
+	require.Equal(t, v1alpha1.Absent, m.addons["a"].Spec.State)
+	m.list("a", "b")
+	assert.Contains(t, m.pass().Required, "upgrade a 1.0.0 → 1.1.0;")
+	assert.Equal(t, v1alpha1.Present, m.addons["a"].Spec.State)
+	assert.Equal(t, "1.0.0", m.addons["a"].Spec.Version)
 }
 
 // Another Installer policy does not let anything through that was not approved, and none that is approved now is asked for twice.

@@ -17,8 +17,9 @@ type Plan struct {
 	// Changes in order: first what ends a removal; then installs and changes, each after what it depends on; then removals, each before
 	// what it depends on. Some of them have to wait for others.
 	Changes []PlannedChange
-	// Pins tie Addons to the definition that they run by, and change nothing else. They need no approval: it is what later ones rest on.
-	Pins []PlannedChange
+	// Keeps leave what runs as it is, where plans are to be approved: they tie Addons to the definition that they run by, and end the removal
+	// of what is listed again. They need no approval.
+	Keeps []PlannedChange
 	// Guarded says what of the changes needs a person's approval under any policy; empty when nothing does.
 	Guarded string
 	// Kubernetes is the cluster's version, without suffixes; empty when unknown.
@@ -80,7 +81,7 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 	for i := range plan.Changes {
 		p.complete(&plan.Changes[i])
 	}
-	plan.Pins = p.pins()
+	plan.Keeps = p.keeps()
 	plan.Guarded, plan.Digest = guard(world, installer, p.owners, plan.Changes), digest(installer, plan)
 	return plan
 }

@@ -52,22 +52,26 @@ func (p *planner) unchanged(change *PlannedChange, addon *Resolved) bool {
 // pinned says whether an Addon is to be tied to its definition, which needs no change of its own.
 func pinned(existing *v1alpha1.Addon) bool { return existing.Spec.Definition == "" }
 
-// pins ties the Installer's Addons to the definitions that they run by, once its plans are to be approved.
-func (p *planner) pins() []PlannedChange {
+// keeps are the specs that leave the Installer's Addons as they are, once its plans are to be approved.
+func (p *planner) keeps() []PlannedChange {
 	if p.installer.Spec.Approval != v1alpha1.ApprovalManual || p.installer.DeletionTimestamp != nil {
 		return nil
 	}
-	var pins []PlannedChange
+	var keeps []PlannedChange
 	for _, addon := range p.world.Addons {
-		digest := p.world.Catalog.Digest(addon.Name)
-		if addon.Spec.Installer != p.installer.Name || addon.Spec.State != v1alpha1.Present || !pinned(addon) || digest == "" {
+		if addon.Spec.Installer != p.installer.Name || p.owners[addon.Name] != p.installer.Name {
 			continue
 		}
-		pin := PlannedChange{Change: v1alpha1.Change{Addon: addon.Name}, Spec: *addon.Spec.DeepCopy()}
-		pin.Spec.Definition = digest
-		pins = append(pins, pin)
+		keep := PlannedChange{Change: v1alpha1.Change{Addon: addon.Name}, Spec: *addon.Spec.DeepCopy()}
+		keep.Spec.State = v1alpha1.Present
+		if pinned(addon) {
+			keep.Spec.Definition = p.world.Catalog.Digest(addon.Name)
+		}
+		if !SpecEqual(addon.Spec, keep.Spec) {
+			keeps = append(keeps, keep)
+		}
 	}
-	return pins
+	return keeps
 }
 
 func reconfigured(existing *v1alpha1.Addon, spec *v1alpha1.AddonSpec) string {

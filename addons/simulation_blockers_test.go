@@ -175,7 +175,7 @@ func (c *cluster) checkListed(subject *v1alpha1.Installer) {
 	if subject.DeletionTimestamp != nil || Approve(subject, plan).Required != "" {
 		return
 	}
-	if due := append(plan.Due(), plan.Pins...); len(due) > 0 {
+	if due := append(plan.Due(), plan.Keeps...); len(due) > 0 {
 		c.Fatalf("nothing happens any more, and these changes are not made: %v", due)
 	}
 	problems := map[string]string{}

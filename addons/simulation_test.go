@@ -125,10 +125,10 @@ func (c *cluster) installerPass(subject *v1alpha1.Installer, writes int) bool {
 	}
 	resolution, plan := c.plan(subject)
 	c.checkPlan(subject, resolution, plan)
-	for _, change := range plan.Pins[:min(writes, len(plan.Pins))] {
+	for _, change := range plan.Keeps[:min(writes, len(plan.Keeps))] {
 		c.writeAddon(subject, change)
 	}
-	if len(plan.Pins) > 0 {
+	if len(plan.Keeps) > 0 {
 		return true
 	}
 	approval := Approve(subject, plan)

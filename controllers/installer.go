@@ -77,8 +77,8 @@ func (r *InstallerReconciler) Reconcile(ctx context.Context, installer *v1alpha1
 		return r.release(ctx, installer)
 	}
 	in.plan = addons.MakePlan(world, installer, in.resolution, running)
-	if len(in.plan.Pins) > 0 {
-		return settleError(ctrl.Result{}, r.pin(ctx, in)) // the Addons that this changes bring the next pass
+	if len(in.plan.Keeps) > 0 {
+		return settleError(ctrl.Result{}, r.keep(ctx, in)) // the Addons that this changes bring the next pass
 	}
 	in.approval = addons.Approve(installer, in.plan)
 	var applyErr error

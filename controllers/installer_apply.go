@@ -44,9 +44,9 @@ func (r *InstallerReconciler) apply(ctx context.Context, in intent) error {
 	return nil
 }
 
-// pin ties Addons to the definitions that they run by, before anybody is shown a plan that rests on them.
-func (r *InstallerReconciler) pin(ctx context.Context, in intent) error {
-	for _, change := range in.plan.Pins {
+// keep writes what leaves the add-ons as they are, before anybody is shown a plan that rests on them.
+func (r *InstallerReconciler) keep(ctx context.Context, in intent) error {
+	for _, change := range in.plan.Keeps {
 		if in.live[change.Addon] == nil {
 			continue
 		}
