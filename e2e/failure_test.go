@@ -8,9 +8,7 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
 )
@@ -61,14 +59,18 @@ func TestAFailedHopStartsNoOtherUntilAFixedVersionIsListed(t *testing.T) {
 func TestCRDsOfAFailedUpgradeAreSaidToBeNew(t *testing.T) {
 	s := beside(t, "ledger")
 	s.define("ledger-a", "ledger", hops, at110(`{replicas: -1}`), onFailure(v1alpha1.FailureRollback))
-	s.install(`{addons: [{name: ledger-a, version: 1.0.0}]}`)
+	s.define("ledger-b", "ledger", hops, release(func(r *v1alpha1.ReleaseDefinition) { r.CRDs = v1alpha1.CRDCreate }))
+	s.install(`{addons: [{name: ledger-b, version: 1.0.0}]}`)
 	s.installerReady()
+	s.install(`{addons: [{name: ledger-b}]}`)
+	s.installerReady()
+	assert.NotContains(t, s.crd("ledgers.example.com").Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "colour", "Create replaces none")
 
-	s.install(`{addons: [{name: ledger-a}]}`)
+	s.install(`{addons: [{name: ledger-a, version: 1.0.0}, {name: ledger-b}]}`)
+	s.installerReady()
+	s.install(`{addons: [{name: ledger-a}, {name: ledger-b}]}`)
 	s.says("ledger-a", v1alpha1.StateFailed, "so chart 1.0.0 runs as before", "its CRDs are those of chart 1.1.0 all the same", "ledgers.example.com", tryAgain)
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	require.NoError(t, s.api.Get(t.Context(), client.ObjectKey{Name: "ledgers.example.com"}, crd))
-	assert.Contains(t, crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "colour")
+	assert.Contains(t, s.crd("ledgers.example.com").Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "colour")
 	assert.Equal(t, "1.0.0", s.addon(t, "ledger-a").Status.Version)
 }
 
