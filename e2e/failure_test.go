@@ -162,20 +162,20 @@ func TestARequestStartsWhatWasGivenUpAfreshOnce(t *testing.T) {
 }
 
 func TestWhatIsRetriedRecoversByItselfOnceTheCauseHasGone(t *testing.T) {
-	s := beside(t, "away")
-	s.define("away-a", "tiny", hops)
-	s.install(`{addons: [{name: away-a, version: 1.0.0}]}`)
+	s := beside(t, "retried")
+	s.define("retried-a", "tiny", hops)
+	s.install(`{addons: [{name: retried-a, version: 1.0.0}]}`)
 	s.installerReady()
 	open := s.closed("", "configmaps")
 	defer open()
-	s.install(`{addons: [{name: away-a}]}`)
-	s.says("away-a", v1alpha1.StateFailed, "away.example.com")
+	s.install(`{addons: [{name: retried-a}]}`)
+	s.says("retried-a", v1alpha1.StateFailed, "away.example.com")
 	s.eventually("Flux waits to try again", func(t *assert.CollectT) {
-		assert.Equal(t, "RetryAfterInterval", apimeta.FindStatusCondition(s.helmRelease(t, "away-a").Status.Conditions, "Ready").Reason)
+		assert.Equal(t, "RetryAfterInterval", apimeta.FindStatusCondition(s.helmRelease(t, "retried-a").Status.Conditions, "Ready").Reason)
 	})
 	open()
 	s.installerReady()
-	assert.Equal(t, "1.1.0", s.addon(t, "away-a").Status.Version)
+	assert.Equal(t, "1.1.0", s.addon(t, "retried-a").Status.Version)
 }
 
 func TestARolledBackFirstInstallIsStartedAfreshOnRequest(t *testing.T) {

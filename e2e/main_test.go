@@ -55,6 +55,7 @@ type world struct {
 
 	api    client.WithWatch
 	charts *cluster.Charts
+	told   sync.Map // the names of stories
 }
 
 // started is the cluster that most stories share; the first of them starts it.

@@ -56,6 +56,8 @@ func before(t *testing.T, name string) *story {
 
 func tell(t *testing.T, w *world, name string) *story {
 	t.Helper()
+	_, taken := w.told.LoadOrStore(name, true)
+	require.False(t, taken, "another story has the name %s, and with it the names of its objects", name)
 	s := &story{world: w, t: t, name: name}
 	t.Cleanup(func() {
 		if t.Failed() {
