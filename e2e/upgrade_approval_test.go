@@ -27,7 +27,7 @@ func TestUnderManualNothingIsWrittenThatWasNotApproved(t *testing.T) {
 		prefers("manual-unwanted"), demands("1.5.0", "manual-unwanted", ">=7")) // what is not wanted is required of nobody
 	begin := time.Now()
 	s.install(`{approval: Manual, addons: [{name: manual-base, version: 1.4.0}, {name: manual-app, version: 1.4.0}]}`)
-	s.installerSays(v1alpha1.ConditionApproved, "spec.approval is Manual", "install manual-base 1.4.0, install manual-app 1.4.0", "nothing is changed until")
+	s.installerSays(v1alpha1.ConditionApproved, "spec.approval is Manual", "install manual-base 1.4.0; install manual-app 1.4.0", "nothing is changed until")
 	s.notThere(&v1alpha1.Addon{}, "manual-base")
 	s.notThere(&helmv2.HelmRelease{}, "manual-base")
 	assert.Empty(t, matching(s.requests(begin), func(r cluster.Request) bool {
@@ -49,7 +49,7 @@ func TestUnderManualNothingIsWrittenThatWasNotApproved(t *testing.T) {
 	assert.Equal(t, []string{"the AddonDefinition of manual-app has changed"}, s.installer(t).Status.Plan.Differences)
 	assert.Equal(t, hop, s.identity("manual-base"), "the hop that is under way is not disturbed")
 	s.finishHook("manual", "manual-base-prepare")
-	s.installerSays(v1alpha1.ConditionApproved, "upgrade manual-base from 1.5.0 to 1.6.0", "upgrade manual-app 1.4.0 → 1.5.0")
+	s.installerSays(v1alpha1.ConditionApproved, "upgrade manual-base 1.5.0 → 1.6.0", "upgrade manual-app 1.4.0 → 1.5.0")
 	assert.Equal(t, before["manual-app"], s.identity("manual-app")["manual-app"])
 
 	s.approve()
