@@ -21,6 +21,7 @@ type Catalog struct {
 	programs    map[string]*program
 	digests     map[string]func() string
 	requiring   map[string][]*v1alpha1.AddonDefinition
+	rewording   map[string]bool // definitions with changed values
 }
 
 // NewCatalog makes a catalogue of the built-in definitions and those in the cluster; one in the cluster replaces the
@@ -34,12 +35,13 @@ func NewCatalog(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
 // definitions anew after each change would take seconds.
 func (c Catalog) Renew(builtin, cluster []v1alpha1.AddonDefinition) Catalog {
 	compiler := newCompiler(c.programs)
-	renewed := Catalog{definitions: map[string]*v1alpha1.AddonDefinition{}, broken: map[string]error{}, probes: map[string]map[string]*Probe{}, programs: compiler.programs, digests: map[string]func() string{}}
+	renewed := Catalog{definitions: map[string]*v1alpha1.AddonDefinition{}, broken: map[string]error{}, probes: map[string]map[string]*Probe{}, programs: compiler.programs, digests: map[string]func() string{}, rewording: map[string]bool{}}
 	for _, layer := range [][]v1alpha1.AddonDefinition{builtin, cluster} {
 		for i := range layer {
 			name := layer[i].Name
 			renewed.definitions[name] = &layer[i]
 			renewed.digests[name] = sync.OnceValue(func() string { return digestOf(layer[i].Spec) })
+			renewed.rewording[name] = changesValues(&layer[i])
 			delete(renewed.broken, name)
 			probes, errs := validateDefinition(&layer[i], compiler)
 			renewed.probes[name] = probes

@@ -47,6 +47,18 @@ func changesIn(def *v1alpha1.AddonDefinition, release string) changes {
 	return list
 }
 
+// changesValues says whether any version of a definition has changed values.
+func changesValues(def *v1alpha1.AddonDefinition) bool {
+	return slices.ContainsFunc(def.Spec.Versions, func(version v1alpha1.VersionDefinition) bool {
+		for _, release := range version.Releases {
+			if len(release.ChangedValues) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // concerns says whether a value is set that this change is about. A value that was moved to below itself, as image to image.name, leaves
 // a map behind whose other keys are new.
 func (c *change) concerns(path ValuePath) bool {
@@ -111,6 +123,9 @@ func (list changes) advice(addon string, c *change, path ValuePath, at int) stri
 
 // checkChangedValues refuses values that the wanted version does not know any more. Those in Secrets and ConfigMaps are not looked into.
 func (r *resolver) checkChangedValues(def *v1alpha1.AddonDefinition, entry *v1alpha1.InstallerAddon) {
+	if !r.world.Catalog.rewording[entry.Name] {
+		return
+	}
 	at := versionIndex(def, r.versions[entry.Name])
 	path := field.NewPath("spec", "addons").Key(entry.Name)
 	problems := changedValues(def, releaseNames(def)[0], at, path.Child("values"), entry.Values)
