@@ -122,14 +122,3 @@ func nearest(word string, candidates []string) []string {
 	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
 	return near[:min(3, len(near))]
 }
-
-// abridged lists a few names and says how many more there are.
-func abridged(names []string) string { return FirstFew(names, 8) }
-
-// FirstFew lists up to so many names, and says how many more there are.
-func FirstFew(names []string, shown int) string {
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
-}

@@ -1,7 +1,6 @@
 package addons
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -236,9 +235,7 @@ func (list changes) rename(values map[string]any, direction func(*change) (from,
 // exactValues reads values so that every number is written again as it was.
 func exactValues(raw *apiextensionsv1.JSON) map[string]any {
 	values := map[string]any{}
-	decoder := json.NewDecoder(bytes.NewReader(raw.Raw))
-	decoder.UseNumber()
-	_ = decoder.Decode(&values) // as in decodeValues
+	_ = decodeExactly(raw, &values) // as in decodeValues
 	return values
 }
 

@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,7 +22,7 @@ func differences(approved *v1alpha1.ApprovedPlan, installer *v1alpha1.Installer,
 		lines = append(lines, "the spec was edited")
 	}
 	if approved.Kubernetes != plan.Kubernetes {
-		lines = append(lines, fmt.Sprintf("Kubernetes was %s and is %s", orUnknown(approved.Kubernetes), orUnknown(plan.Kubernetes)))
+		lines = append(lines, fmt.Sprintf("Kubernetes was %s and is %s", cmp.Or(approved.Kubernetes, "unknown"), cmp.Or(plan.Kubernetes, "unknown")))
 	}
 	before := map[string]*v1alpha1.Change{}
 	for i := range approved.Changes {
@@ -57,11 +58,4 @@ func changed(before, now *v1alpha1.Change) []string {
 // isRest says whether a path is what is left of another one.
 func isRest(path, whole []string) bool {
 	return len(path) <= len(whole) && slices.Equal(path, whole[len(whole)-len(path):])
-}
-
-func orUnknown(version string) string {
-	if version == "" {
-		return "unknown"
-	}
-	return version
 }

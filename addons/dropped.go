@@ -37,9 +37,7 @@ func finishDropped(o Observation, d *Decision, releases []Observed) {
 	if _, failing := firstIn(o, PhaseFailing); !failing || err != nil || len(path) == 0 || !isAhead(findVersion(o.Definition, path[0]), releases) {
 		return
 	}
-	if d.holdHop(o, path[0]) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil && d.holdMigrations(o, path[0]) == nil {
-		d.Version, d.Path, d.Hold = path[0], path, nil
-	}
+	d.overtake(o, path)
 }
 
 // isAhead says whether a version has newer charts than all that is asked for.

@@ -17,7 +17,7 @@ func decideVersion(o Observation, d *Decision) {
 	case findVersion(o.Definition, wanted) == nil:
 		d.Hold = holdDefinition(o, fmt.Sprintf("version %s of %q is not in the catalogue any more; add it to the AddonDefinition, or choose another version", wanted, o.Addon.Name))
 	case len(o.Releases) == 0 && findVersion(o.Definition, wanted).Withdrawn != "":
-		d.Hold = holdDefinition(o, newLimits(limitsOf(o)).check(findVersion(o.Definition, wanted)).Error())
+		d.Hold = holdDefinition(o, withdrawn(findVersion(o.Definition, wanted)).Error())
 	case !anyDeployed(o.Releases):
 		d.Path = []string{wanted}
 		if d.Hold = d.holdInstall(o); d.Hold == nil {
@@ -64,10 +64,22 @@ func (d *Decision) holdNext(o Observation, next string) *Hold {
 	if hold := d.holdUnhealthy(o, next); hold != nil {
 		return hold
 	}
+	return d.holdBeginning(o, next)
+}
+
+// holdBeginning holds what nothing else holds any more in front of its gates, and until its migrations have run.
+func (d *Decision) holdBeginning(o Observation, next string) *Hold {
 	if hold := d.holdGates(o, v1alpha1.MomentUpgrade); hold != nil {
 		return hold
 	}
 	return d.holdMigrations(o, next)
+}
+
+// overtake goes to a newer version instead of finishing a hop that fails, unless something holds that.
+func (d *Decision) overtake(o Observation, path []string) {
+	if d.holdHop(o, path[0]) == nil && d.holdBeginning(o, path[0]) == nil {
+		d.Version, d.Path, d.Hold = path[0], path, nil
+	}
 }
 
 // finishHop goes through with an install or a hop that has begun, whatever is wanted by now: its data may have changed
@@ -84,8 +96,8 @@ func finishHop(o Observation, d *Decision, asked string) {
 		return
 	}
 	path, err := Path(o.Definition, d.Running, wanted, limitsOf(o))
-	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 && d.holdHop(o, path[0]) == nil && d.holdGates(o, v1alpha1.MomentUpgrade) == nil && d.holdMigrations(o, path[0]) == nil {
-		d.Version, d.Path, d.Hold = path[0], path, nil
+	if err == nil && len(path) > 0 && ParseVersion(path[0]).Compare(ParseVersion(asked)) > 0 {
+		d.overtake(o, path)
 	}
 }
 
@@ -99,12 +111,11 @@ func holdPath(o Observation, running string, problem error) *Hold {
 	if err != nil {
 		return hold
 	}
+	limits := newLimits(limitsOf(o))
 	for _, hop := range path {
-		for _, need := range o.Needs {
-			if !allows(need.Range, hop) {
-				hold.By = v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: need.Addon, Message: fmt.Sprintf("runs %s, which needs %s at %s", need.Running, o.Addon.Name, need.Range)}
-				return hold
-			}
+		if need := limits.unmet(hop); need != nil {
+			hold.By = v1alpha1.Blocker{Kind: v1alpha1.BlockerAddon, Name: need.Addon, Message: fmt.Sprintf("runs %s, which needs %s at %s", need.Running, o.Addon.Name, need.Range)}
+			return hold
 		}
 	}
 	return hold

@@ -33,7 +33,7 @@ func newLimits(l Limits) limits { return limits{platform: newPlatform(l.Kubernet
 // check says why a version must not be run here.
 func (l limits) check(version *v1alpha1.VersionDefinition) error {
 	if version.Withdrawn != "" {
-		return fmt.Errorf("version %s is withdrawn: %s", version.Version, version.Withdrawn)
+		return withdrawn(version)
 	}
 	if err := l.platform.check(version); err != nil {
 		return err
@@ -42,10 +42,17 @@ func (l limits) check(version *v1alpha1.VersionDefinition) error {
 }
 
 func (l limits) checkNeeds(version string) error {
-	at := ParseVersion(version)
-	for _, need := range l.needs {
-		if within, err := l.platform.parseRange(need.Range); err != nil || !within.Contains(at) {
-			return fmt.Errorf("add-on %q runs %s and needs this one at %s, which %s is not", need.Addon, need.Running, need.Range, version)
+	if need := l.unmet(version); need != nil {
+		return fmt.Errorf("add-on %q runs %s and needs this one at %s, which %s is not", need.Addon, need.Running, need.Range, version)
+	}
+	return nil
+}
+
+// unmet is the first need that a version does not meet; nil when it meets all.
+func (l limits) unmet(version string) *Need {
+	for i := range l.needs {
+		if !l.platform.allows(l.needs[i].Range, version) {
+			return &l.needs[i]
 		}
 	}
 	return nil
@@ -85,7 +92,10 @@ func NeedsAt(def *v1alpha1.AddonDefinition, running, addon string) []Need {
 
 // NeedsBy lists what an add-on demands of another one's version, by what of it runs and what is being rolled out.
 func NeedsBy(def *v1alpha1.AddonDefinition, observed map[string]Observed, addon string) []Need {
-	running, asked := RunningVersion(def, observed), AskedVersion(def, observed)
+	return needsOf(def, RunningVersion(def, observed), AskedVersion(def, observed), addon)
+}
+
+func needsOf(def *v1alpha1.AddonDefinition, running, asked, addon string) []Need {
 	needs := NeedsAt(def, running, addon)
 	if asked != running {
 		needs = append(needs, NeedsAt(def, asked, addon)...)

@@ -98,18 +98,24 @@ func (c *compiler) validateMigrations(path *field.Path, migrations []v1alpha1.Mi
 		errs = append(errs, validateRange(at.Child("from"), migration.From)...)
 		errs = append(errs, validateRange(at.Child("to"), migration.To)...)
 		errs = append(errs, validateChoice(at.Child("approval"), migration.Approval, v1alpha1.MigrationAutomatic, v1alpha1.MigrationRequired)...)
-		if len(migration.Steps) == 0 {
-			errs = append(errs, field.Required(at.Child("steps"), "a migration has at least one step"))
+		errs = append(errs, c.validateSteps(at.Child("steps"), migration.Steps)...)
+	}
+	return errs
+}
+
+func (c *compiler) validateSteps(path *field.Path, steps []v1alpha1.MigrationStep) field.ErrorList {
+	if len(steps) == 0 {
+		return field.ErrorList{field.Required(path, "a migration has at least one step")}
+	}
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i := range steps {
+		at := path.Key(steps[i].Name)
+		if seen[steps[i].Name] {
+			errs = append(errs, field.Duplicate(at.Child("name"), steps[i].Name))
 		}
-		steps := map[string]bool{}
-		for j := range migration.Steps {
-			step, at := &migration.Steps[j], at.Child("steps").Key(migration.Steps[j].Name)
-			if steps[step.Name] {
-				errs = append(errs, field.Duplicate(at.Child("name"), step.Name))
-			}
-			steps[step.Name] = true
-			errs = append(errs, c.validateStep(at, step)...)
-		}
+		seen[steps[i].Name] = true
+		errs = append(errs, c.validateStep(at, &steps[i])...)
 	}
 	return errs
 }

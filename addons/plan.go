@@ -1,7 +1,6 @@
 package addons
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -127,10 +126,7 @@ func (p *planner) addNeeds(name string) {
 	}
 	for _, requirement := range def.Spec.Requires {
 		other := requirement.Addon
-		p.needs[other] = append(p.needs[other], NeedsAt(def, p.running[name], other)...)
-		if asked := p.world.Asked[name]; asked != p.running[name] {
-			p.needs[other] = append(p.needs[other], NeedsAt(def, asked, other)...)
-		}
+		p.needs[other] = append(p.needs[other], needsOf(def, p.running[name], p.world.Asked[name], other)...)
 	}
 }
 
@@ -176,9 +172,7 @@ func canonicalJSON(values *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 		return nil
 	}
 	var parsed any
-	decoder := json.NewDecoder(bytes.NewReader(values.Raw))
-	decoder.UseNumber() // as floats, large numbers would lose digits
-	if err := decoder.Decode(&parsed); err != nil {
+	if err := decodeExactly(values, &parsed); err != nil {
 		return values
 	}
 	text, err := json.Marshal(parsed)

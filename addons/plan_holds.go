@@ -44,10 +44,8 @@ func (p *planner) awaitedByOptional(name, version string) string {
 		if err != nil || !slices.ContainsFunc(def.Spec.Requires, func(r v1alpha1.Requirement) bool { return r.Addon == name && r.Optional }) {
 			continue
 		}
-		for _, need := range NeedsAt(def, p.running[other.Name], name) {
-			if !allows(need.Range, version) {
-				return newLimits(Limits{Needs: []Need{need}}).checkNeeds(version).Error()
-			}
+		if err := newLimits(Limits{Needs: NeedsAt(def, p.running[other.Name], name)}).checkNeeds(version); err != nil {
+			return err.Error()
 		}
 	}
 	return ""

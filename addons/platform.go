@@ -53,6 +53,12 @@ func (p platform) tooOld(version *v1alpha1.VersionDefinition) bool {
 	return false
 }
 
+// allows says whether a version is in a range.
+func (p platform) allows(within, version string) bool {
+	parsed, err := p.parseRange(within)
+	return err == nil && parsed.Contains(ParseVersion(version))
+}
+
 func (p platform) parseRange(raw string) (Range, error) {
 	if known, ok := p.ranges[raw]; ok {
 		return known, nil

@@ -35,27 +35,22 @@ func (r *resolver) checkRequirements(name string) {
 func (r *resolver) checkRequiredVersion(name, required string) {
 	version := r.versions[required]
 	for _, within := range demands(r.around[name], findVersion(r.around[name], r.versions[name]), required) {
-		if version == "" || r.allows(within, version) {
+		if version == "" || r.platform.allows(within, version) {
 			continue
 		}
 		advice := "change the version of one of the two"
-		if !slices.ContainsFunc(versionNames(r.around[required].Spec.Versions), func(listed string) bool { return r.allows(within, listed) }) {
+		if !slices.ContainsFunc(versionNames(r.around[required].Spec.Versions), func(listed string) bool { return r.platform.allows(within, listed) }) {
 			advice = fmt.Sprintf("the catalogue lists no such version of %q: add one to its AddonDefinition", required)
 		}
 		r.fail(name, "", "add-on %q requires %q at %s, but that is to be %s; %s", name, required, within, version, advice)
-		if there := r.existing[required]; r.existing[name] != nil && there != nil && r.allows(within, there.Spec.Version) {
+		if there := r.existing[required]; r.existing[name] != nil && there != nil && r.platform.allows(within, there.Spec.Version) {
 			r.fail(required, "version", "add-on %q stays at %s: add-on %q is there and requires it at %s, which %s is not; change the version of one of the two",
 				required, there.Spec.Version, name, within, version)
 		}
 	}
 }
 
-// allows is as the function, and parses each range once.
-func (r *resolver) allows(within, version string) bool {
-	parsed, err := r.platform.parseRange(within)
-	return err == nil && parsed.Contains(ParseVersion(version))
-}
-
+// allows says whether a version is in a range. Whoever asks more often has a platform, which parses each range once.
 func allows(within, version string) bool {
 	parsed, err := ParseRange(within)
 	return err == nil && parsed.Contains(ParseVersion(version))

@@ -84,12 +84,16 @@ func retired(version *v1alpha1.VersionDefinition, at string) error {
 	case at == version.Version:
 		return nil
 	case version.Withdrawn != "":
-		return fmt.Errorf("version %s is withdrawn: %s", version.Version, version.Withdrawn)
+		return withdrawn(version)
 	case version.Deprecated != "" && at == "":
 		return deprecated(version)
 	default:
 		return nil
 	}
+}
+
+func withdrawn(version *v1alpha1.VersionDefinition) error {
+	return fmt.Errorf("version %s is withdrawn: %s", version.Version, version.Withdrawn)
 }
 
 func deprecated(version *v1alpha1.VersionDefinition) error {

@@ -1,10 +1,9 @@
 package addons
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -39,12 +38,11 @@ func cloneMaps(values map[string]any) map[string]any {
 	return clone
 }
 
-// FirstClauses joins clauses of a sentence, and counts all beyond the first few.
-func FirstClauses(clauses []string, shown int) string {
-	if len(clauses) <= shown {
-		return strings.Join(clauses, "; ")
-	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(clauses[:shown], "; "), len(clauses)-shown)
+// decodeExactly reads JSON so that every number is written again as it was: as floats, large ones would lose digits.
+func decodeExactly(raw *apiextensionsv1.JSON, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw.Raw))
+	decoder.UseNumber()
+	return decoder.Decode(into)
 }
 
 // decodeValues reads values that validateValues has accepted, or that the CRD's schema keeps to be a map.

@@ -8,7 +8,7 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/fluxcd/pkg/apis/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kurlsh/addon-operator/addons"
 	"github.com/kurlsh/addon-operator/api/v1alpha1"
@@ -82,7 +82,7 @@ func (r report) chartPending() bool {
 
 func (r report) fetchDeadline() (time.Time, string) {
 	since := later(r.changedAt(), r.sources.Chart.CreationTimestamp.Time)
-	if ready := readyOf(r.sources.Chart.Status.Conditions); ready != nil {
+	if ready := apimeta.FindStatusCondition(r.sources.Chart.Status.Conditions, meta.ReadyCondition); ready != nil {
 		since = later(since, ready.LastTransitionTime.Time)
 	}
 	return since.Add(fetchWithin), r.sources.unfetched()
@@ -150,12 +150,3 @@ func (r report) lookedAt() time.Time {
 }
 
 func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
-
-func readyOf(conditions []metav1.Condition) *metav1.Condition {
-	for i := range conditions {
-		if conditions[i].Type == meta.ReadyCondition {
-			return &conditions[i]
-		}
-	}
-	return nil
-}
