@@ -74,6 +74,7 @@ func MakePlan(world World, installer *v1alpha1.Installer, resolution Resolution,
 	for i := range resolution.Addons {
 		if change, needed := p.change(&resolution.Addons[i]); needed {
 			plan.Changes = append(plan.Changes, change)
+			p.held[change.Addon] = change.Waits != "" && change.Stage != "" && change.Stage == change.From
 		}
 	}
 	plan.Changes = append(plan.Changes, p.removals()...)
@@ -96,12 +97,13 @@ type planner struct {
 	needs      map[string][]Need // by the add-on that others need
 	leaving    []string
 	causes     map[string]string // add-on that cannot be installed yet: the root cause
+	held       map[string]bool   // add-ons that are at their stage, and wait for others
 }
 
 func newPlanner(world World, installer *v1alpha1.Installer, resolution Resolution, running map[string]string) *planner {
 	p := &planner{
 		world: world, installer: installer, resolution: resolution, running: running,
-		existing: map[string]*v1alpha1.Addon{}, owners: Owners(world.Installers, world.Addons), needs: map[string][]Need{}, causes: map[string]string{},
+		existing: map[string]*v1alpha1.Addon{}, owners: Owners(world.Installers, world.Addons), needs: map[string][]Need{}, causes: map[string]string{}, held: map[string]bool{},
 	}
 	for _, addon := range world.Addons {
 		p.existing[addon.Name] = addon

@@ -102,6 +102,7 @@ func (p *planner) upgrade(change *PlannedChange, existing *v1alpha1.Addon) {
 	path, err := Path(def, change.From, change.To, within)
 	if err == nil {
 		change.Path, change.Migrations = path, migrationsOnPath(def, change.From, path)
+		p.stageBehind(change, existing, def)
 		return
 	}
 	path, anyway := Path(def, change.From, change.To, Limits{Kubernetes: p.world.Kubernetes})
@@ -128,6 +129,24 @@ func (p *planner) stage(change *PlannedChange, existing *v1alpha1.Addon) {
 	}
 	if change.Stage != existing.Spec.Version {
 		change.Waits = ""
+	}
+}
+
+// stageBehind has an add-on settle at what it runs while its next hop needs one that waits for others: these may come after it.
+func (p *planner) stageBehind(change *PlannedChange, existing *v1alpha1.Addon, def *v1alpha1.AddonDefinition) {
+	for _, requirement := range def.Spec.Requires {
+		if !p.held[requirement.Addon] {
+			continue
+		}
+		for _, within := range demands(def, findVersion(def, change.Path[0]), requirement.Addon) {
+			if running := p.running[requirement.Addon]; !allows(within, running) {
+				change.Stage, change.definition = change.From, def
+				if existing.Spec.Version == change.From {
+					change.Waits = fmt.Sprintf("%s needs add-on %q at %s, which runs %s and waits for others", change.Path[0], requirement.Addon, within, running)
+				}
+				return
+			}
+		}
 	}
 }
 

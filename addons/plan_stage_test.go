@@ -93,6 +93,29 @@ func TestAnAddOnMovesInStagesWhereOthersNeedIt(t *testing.T) {
 	}
 }
 
+// The base waits for the last one, which waits for the middle one to settle, which would wait for the base: it settles at what it runs.
+func TestAddOnsInARingMoveInStages(t *testing.T) {
+	t.Parallel()
+	catalog := catalogOf(define("base", versions("1.0.0", "1.1.0")),
+		define("middle", versions("1.0.0", "1.1.0"), requires("base"), demanding("1.1.0", ">=1.1")),
+		define("last", versions("1.0.0", "1.1.0"), requires("base", "middle"), demanding("1.0.0", "<1.1")))
+	subject := installer("default", 1, "base", "middle", "last")
+	written := func(middle string) (PlannedChange, PlannedChange) {
+		world := World{Catalog: catalog, Installers: []*v1alpha1.Installer{subject}, Addons: []*v1alpha1.Addon{
+			present("default", "base@1.0.0"), present("default", "middle@"+middle), present("default", "last@1.1.0"),
+		}}
+		plan := MakePlan(world, subject, Resolve(world, subject), map[string]string{"base": "1.0.0", "middle": "1.0.0", "last": "1.0.0"})
+		require.Len(t, plan.Changes, 2)
+		return plan.Changes[0], plan.Changes[1]
+	}
+	base, middle := written("1.1.0")
+	assert.Equal(t, `add-on "last" runs 1.0.0 and needs this one at <1.1, which 1.1.0 is not`, base.Waits)
+	assert.Empty(t, middle.Waits)
+	assert.Equal(t, "1.0.0", middle.Now().Version)
+	_, middle = written("1.0.0")
+	assert.Equal(t, `1.1.0 needs add-on "base" at >=1.1, which runs 1.0.0 and waits for others`, middle.Waits)
+}
+
 // A version that has moved away from what others run is held by the add-on itself too, and names them.
 func TestAHopIsHeldByWhatOthersNeed(t *testing.T) {
 	t.Parallel()
