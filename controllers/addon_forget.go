@@ -117,7 +117,7 @@ func (r *AddonReconciler) cleanUp(ctx context.Context, o addons.Observation, out
 	if err := r.deleteAll(ctx, &sourcev1.HelmChartList{}, ours); err != nil {
 		return err
 	}
-	if err := r.deleteMigrations(ctx, o.Addon.Name); err != nil {
+	if err := r.deleteAll(ctx, &v1alpha1.MigrationList{}, ours); err != nil { // installed anew, it begins anew
 		return err
 	}
 	return r.dismiss(ctx, o.Addon)
@@ -140,7 +140,7 @@ func (r *AddonReconciler) deleteAll(ctx context.Context, list client.ObjectList,
 	return nil
 }
 
-// objects lists those of a kind in our namespace that have some labels.
+// objects lists those of a kind, in our namespace if it is one of namespaces, that have some labels.
 func objects(ctx context.Context, from client.Reader, list client.ObjectList, labels client.MatchingLabels) ([]client.Object, error) {
 	if err := from.List(ctx, list, client.InNamespace(v1alpha1.Namespace), labels); err != nil {
 		return nil, fmt.Errorf("listing %T with labels %v: %w", list, labels, err)

@@ -15,13 +15,13 @@ import (
 
 // observeMigrations reads what the Migrations of an add-on say of themselves.
 func (r *AddonReconciler) observeMigrations(ctx context.Context, addon string) (map[string]addons.MigrationState, error) {
-	list, err := r.migrations(ctx, r.Client, addon)
-	if err != nil {
-		return nil, err
+	var list v1alpha1.MigrationList
+	if err := r.Client.List(ctx, &list, client.MatchingLabels{v1alpha1.LabelAddon: addon}); err != nil {
+		return nil, fmt.Errorf("listing the Migrations of add-on %s: %w", addon, err)
 	}
 	states := map[string]addons.MigrationState{}
-	for i := range list {
-		states[list[i].Name] = migrationState(&list[i])
+	for i := range list.Items {
+		states[list.Items[i].Name] = migrationState(&list.Items[i])
 	}
 	return states, nil
 }
@@ -39,15 +39,8 @@ func migrationState(migration *v1alpha1.Migration) addons.MigrationState {
 	return state
 }
 
-func (r *AddonReconciler) migrations(ctx context.Context, from client.Reader, addon string) ([]v1alpha1.Migration, error) {
-	var list v1alpha1.MigrationList
-	if err := from.List(ctx, &list, client.MatchingLabels{v1alpha1.LabelAddon: addon}); err != nil {
-		return nil, fmt.Errorf("listing the Migrations of add-on %s: %w", addon, err)
-	}
-	return list.Items, nil
-}
-
-// beginMigration makes the Migration that a decision asks for, unless there is one: it is made once, and what people or its own controller write on it is theirs.
+// beginMigration makes the Migration that a decision asks for, unless there is one: it is made once, and what people or its own controller
+// write on it is theirs.
 func (r *AddonReconciler) beginMigration(ctx context.Context, addon string, run *addons.MigrationRun) error {
 	if run == nil {
 		return nil
@@ -60,20 +53,6 @@ func (r *AddonReconciler) beginMigration(ctx context.Context, addon string, run 
 	}
 	if err := r.Client.Create(ctx, migration, client.FieldOwner(v1alpha1.FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("making Migration %s: %w", run.Name, err)
-	}
-	return nil
-}
-
-// deleteMigrations deletes the Migrations of an add-on that has gone: installed anew, it begins anew.
-func (r *AddonReconciler) deleteMigrations(ctx context.Context, addon string) error {
-	list, err := r.migrations(ctx, r.Live, addon)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		if err := r.Client.Delete(ctx, &list[i]); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting Migration %s: %w", list[i].Name, err)
-		}
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (r *AddonReconciler) observeRelease(ctx context.Context, hr *helmv2.HelmRel
 	if err != nil {
 		return addons.Observed{}, err
 	}
-	return r.onTime(ctx, hr, flux.Observe(hr, sources))
+	return r.onTime(ctx, flux.Observe(hr, sources))
 }
 
 // sources reads what a release's chart comes from.

@@ -18,15 +18,10 @@ import (
 // queuePoll is how often a release that Flux is late with is looked at while Flux is at work on others.
 const queuePoll = time.Minute
 
-// onTime adds to what was observed of a release what the time makes of that, and what a failed upgrade has left of new CRDs.
-func (r *AddonReconciler) onTime(ctx context.Context, hr *helmv2.HelmRelease, observed addons.Observed) (addons.Observed, error) {
+// onTime adds to what was observed of a release what the time makes of that.
+func (r *AddonReconciler) onTime(ctx context.Context, observed addons.Observed) (addons.Observed, error) {
 	now := r.Clock.Now()
 	observed = observed.AsOf(now)
-	if flux.ReplacedCRDs(hr, observed) {
-		names, err := r.crdsOf(ctx, hr.Name)
-		observed.NewCRDs = names
-		return observed, err
-	}
 	if !observed.Overdue || !flux.Unseen(observed) {
 		return observed, nil
 	}
@@ -44,6 +39,30 @@ func (r *AddonReconciler) fluxIsBusy(ctx context.Context, now time.Time) (bool, 
 		return false, fmt.Errorf("listing HelmReleases: %w", err)
 	}
 	return slices.ContainsFunc(list.Items, func(hr helmv2.HelmRelease) bool { return flux.AtWork(&hr, now) }), nil
+}
+
+// nameNewCRDs adds to what was observed of an add-on's own releases what failed upgrades have left of new CRDs. Only the report tells of
+// them, and only to this add-on.
+func (r *AddonReconciler) nameNewCRDs(ctx context.Context, observed map[string]addons.Observed) error {
+	for name, release := range observed {
+		if release.Phase != addons.PhaseFailing {
+			continue
+		}
+		hr := &helmv2.HelmRelease{}
+		if err := r.get(ctx, name, hr); err != nil {
+			return err
+		}
+		if !flux.ReplacedCRDs(hr, release) {
+			continue
+		}
+		names, err := r.crdsOf(ctx, name)
+		if err != nil {
+			return err
+		}
+		release.NewCRDs = names
+		observed[name] = release
+	}
+	return nil
 }
 
 // crdsOf names the CRDs that Flux made or replaced from the crds folder of a release's chart.

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,6 +23,9 @@ import (
 // report writes the Addon's status if it changed, and an event if its state did. News of mere progress may have to wait; the result
 // then says how long.
 func (r *AddonReconciler) report(ctx context.Context, o addons.Observation, d addons.Decision, actErr error) (ctrl.Result, error) {
+	if err := r.nameNewCRDs(ctx, o.Releases); err != nil {
+		return ctrl.Result{}, err
+	}
 	summary := addons.Summarize(o, d)
 	if actErr != nil && !apierrors.IsConflict(actErr) {
 		summary.State, summary.Stalled = v1alpha1.StateFailed, false
@@ -60,42 +64,42 @@ func (r *AddonReconciler) fill(status *v1alpha1.AddonStatus, addon *v1alpha1.Add
 	if summary.Good != nil {
 		status.LastGood = summary.Good
 	}
-	setRetired(&status.Conditions, summary.Retired, addon.Generation)
+	version, why := retired(summary)
+	setFound(status, v1alpha1.ConditionSupportedVersion, version, why)
 	judge(summary).setConditions(&status.Conditions, addon.Generation)
-	setChecked(&status.Conditions, v1alpha1.ConditionGatesPassed, gatesPassed(summary), addon.Generation)
-	setSupportedValues(&status.Conditions, summary.Values, addon.Generation)
+	setFound(status, v1alpha1.ConditionGatesPassed, gatesPassed(summary), v1alpha1.ReasonNotPassed)
+	setFound(status, v1alpha1.ConditionSupportedValues, summary.Values, v1alpha1.ReasonUntested)
 	if summary.Health != nil || summary.Version == "" {
-		setChecked(&status.Conditions, v1alpha1.ConditionHealthy, summary.Health, addon.Generation)
+		setFound(status, v1alpha1.ConditionHealthy, summary.Health, v1alpha1.ReasonNotPassed)
 	}
 }
 
-// setRetired writes the condition that tells of a version that should not run any more; none where it may.
-func setRetired(conditions *[]metav1.Condition, retired *addons.Retired, generation int64) {
-	if retired == nil {
-		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionSupportedVersion)
+// retired is the finding on the version that runs, with the reason of its condition; none where it may run.
+func retired(summary addons.Summary) (finding *addons.Finding, reason string) {
+	switch {
+	case summary.Retired == nil:
+		return nil, ""
+	case summary.Retired.Withdrawn:
+		return &addons.Finding{Message: summary.Retired.Message}, v1alpha1.ReasonWithdrawn
+	default:
+		return &addons.Finding{Message: summary.Retired.Message}, v1alpha1.ReasonDeprecated
+	}
+}
+
+// setFound writes a condition that says whether a finding is good, and the reason if it is not; none without a finding.
+func setFound(status *v1alpha1.AddonStatus, kind string, finding *addons.Finding, reason string) {
+	if finding == nil {
+		apimeta.RemoveStatusCondition(&status.Conditions, kind)
 		return
 	}
 	condition := metav1.Condition{
-		Type: v1alpha1.ConditionSupportedVersion, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDeprecated,
-		Message: oneLine(retired.Message), ObservedGeneration: generation,
+		Type: kind, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPassed, Message: cmp.Or(oneLine(finding.Message), "every check passes"),
+		ObservedGeneration: status.ObservedGeneration,
 	}
-	if retired.Withdrawn {
-		condition.Reason = v1alpha1.ReasonWithdrawn
-	}
-	apimeta.SetStatusCondition(conditions, condition)
-}
-
-// setChecked writes a condition that says whether checks pass; none without a finding.
-func setChecked(conditions *[]metav1.Condition, kind string, finding *addons.Finding, generation int64) {
-	if finding == nil {
-		apimeta.RemoveStatusCondition(conditions, kind)
-		return
-	}
-	condition := metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPassed, Message: "every check passes", ObservedGeneration: generation}
 	if !finding.Passed {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1alpha1.ReasonNotPassed, oneLine(finding.Message)
+		condition.Status, condition.Reason = metav1.ConditionFalse, reason
 	}
-	apimeta.SetStatusCondition(conditions, condition)
+	apimeta.SetStatusCondition(&status.Conditions, condition)
 }
 
 func gatesPassed(summary addons.Summary) *addons.Finding {

@@ -42,23 +42,26 @@ func TestValuesThatTheChartRefusesAreAProblem(t *testing.T) {
 }
 
 func TestTheConditionOfSupportedValues(t *testing.T) {
-	var conditions []metav1.Condition
+	var addon v1alpha1.AddonStatus
+	set := func(finding *addons.Finding) {
+		setFound(&addon, v1alpha1.ConditionSupportedValues, finding, v1alpha1.ReasonUntested)
+	}
 	seen := func() (metav1.ConditionStatus, string, string) {
-		condition := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionSupportedValues)
+		condition := apimeta.FindStatusCondition(addon.Conditions, v1alpha1.ConditionSupportedValues)
 		require.NotNil(t, condition)
 		return condition.Status, condition.Reason, condition.Message
 	}
-	setSupportedValues(&conditions, nil, 1)
-	assert.Empty(t, conditions)
+	set(nil)
+	assert.Empty(t, addon.Conditions)
 
-	setSupportedValues(&conditions, &addons.Finding{Message: "not tested: a"}, 1)
+	set(&addons.Finding{Message: "not tested: a"})
 	status, reason, message := seen()
 	assert.Equal(t, []string{"False", "Untested", "not tested: a"}, []string{string(status), reason, message})
 
-	setSupportedValues(&conditions, &addons.Finding{Passed: true, Message: "all are"}, 2)
+	set(&addons.Finding{Passed: true, Message: "all are"})
 	status, reason, message = seen()
 	assert.Equal(t, []string{"True", "Passed", "all are"}, []string{string(status), reason, message})
 
-	setSupportedValues(&conditions, nil, 3)
-	assert.Empty(t, conditions)
+	set(nil)
+	assert.Empty(t, addon.Conditions)
 }
